@@ -1,4 +1,7 @@
-/** The document against what the code names. That real messages fit it is shown in the tests `channels.test.ts` of those who send. */
+/**
+ * Tests the AsyncAPI document against the topics, messages and codes in the code. That real messages match it is
+ * tested in each `channels.test.ts`.
+ */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +23,7 @@ const document = productDocument()
 const streams = readFileSync(join(root, 'docs/use/websocket.md'), 'utf8')
 const webSockets = subprotocols.map((name) => `websocket.${name}`)
 
-/** First cells of the rows below the head that begins so, without their backquotes. */
+/** The first cells of the table whose head begins like this, without backquotes. */
 function firstCells(head: string): string[] {
   const [, rows = ''] = streams.split(`\n${head}`)
   const [table = ''] = rows.slice(rows.indexOf('\n') + 1).split('\n\n')
@@ -29,7 +32,7 @@ function firstCells(head: string): string[] {
   return cells
 }
 
-test('every reference leads somewhere, and every shared part is used', () => {
+test('every reference resolves, and every shared component is used', () => {
   const references = referencesIn(document)
   expect(references.filter((pointer) => partAt(document, pointer) === undefined)).toEqual([])
   const shared = Object.entries(document.components).flatMap(([kind, parts]) =>
@@ -40,7 +43,7 @@ test('every reference leads somewhere, and every shared part is used', () => {
   expect(servers.filter((pointer) => !references.includes(pointer))).toEqual([])
 })
 
-test('every message of a channel is sent or taken by the bridge, and nothing else is', () => {
+test('every message of a channel is sent or received by the bridge, and no other is', () => {
   for (const [key, { messages }] of Object.entries(document.channels)) {
     const used = [...namesOf(document, key, 'send'), ...namesOf(document, key, 'receive')]
     expect([key, used.sort()]).toEqual([key, Object.keys(messages).sort()])
@@ -52,14 +55,14 @@ describe('of Kafka', () => {
     bindings?.kafka === undefined ? [] : [{ address, ...bindings.kafka }],
   )
 
-  test('every topic that has a contract is there, and none of the bridge’s own', () => {
+  test('every contract topic is documented, and no internal topic', () => {
     const named = topics.map(({ address = '' }) => address.replace('{code}', '_other'))
     const made = startTopics(new Set()).filter((topic) => !topic.startsWith('internal.'))
     expect(named.sort()).toEqual(made.map((topic) => `${TOPICS.prefix}.${topic}`).sort())
     expect(topics.every(({ partitions }) => partitions === 1)).toBe(true)
   })
 
-  test('it says how long records are kept, where the log is on Kafka', () => {
+  test('the Kafka channels document how long records are kept', () => {
     const kept = (topic: string) =>
       topics.find(({ address }) => address === `desk.${topic}`)?.topicConfiguration
     expect(kept('all')).toEqual({ 'cleanup.policy': ['delete'], 'retention.ms': -1 })
@@ -74,7 +77,7 @@ describe('of Kafka', () => {
 })
 
 describe('of a WebSocket', () => {
-  test('the commands and messages are those of the guide, in each subprotocol', () => {
+  test('the commands and messages match the guide, in each subprotocol', () => {
     for (const key of webSockets) {
       expect([key, namesOf(document, key, 'send').sort()]).toEqual([key, firstCells('| `type` |').sort()])
       const commands = firstCells('| Message | Does |').map(
@@ -84,7 +87,7 @@ describe('of a WebSocket', () => {
     }
   })
 
-  test('the errors are those that the code sends, and those of the guide', () => {
+  test('the errors match the code and the guide', () => {
     const known = Object.entries(errorNames).map(([number, name]) => `${number} ${name}`)
     expect(firstCells('| `error` code, name |')).toEqual(known)
     for (const key of webSockets) {
@@ -94,7 +97,7 @@ describe('of a WebSocket', () => {
     }
   })
 
-  test('the close codes are those that a connection can end with, and those of the guide', () => {
+  test('the close codes match the code and the guide', () => {
     const counted = streamCloseCodes.filter((code) => /^\d{4}$/.test(code))
     const told = firstCells('| Code | Reason |').flatMap((cell) => cell.split(', '))
     expect(told.sort()).toEqual([...counted].sort())
@@ -110,7 +113,7 @@ describe('of a WebSocket', () => {
   })
 })
 
-test('it is served to everybody', async () => {
+test('the document is served without authentication', async () => {
   const { logger } = keepingLogger()
   const routes = [asyncApiRoute(productChannels(TOPICS))]
   const app = createApp({ routes, authenticate: () => 'unknown', corsOrigins: [], logger })

@@ -1,4 +1,7 @@
-/** The document over routes of the test's own; that it is the running product's is shown in test/integration/openapi.test.ts. */
+/**
+ * Tests the OpenAPI generator over sample routes. `test/integration/openapi.test.ts` tests the document of the running
+ * product.
+ */
 import { expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { documentedRoutes } from '../../docs/generate.ts'
@@ -50,7 +53,7 @@ test('the document of all routes has the shape of OpenAPI 3.1, and breaks no rul
   expect(operationsOf(shaped).length).toBeGreaterThan(15)
 })
 
-test('a route shows up as it describes itself', () => {
+test('a route appears as its definition describes it', () => {
   const { paths, components } = documentOf(
     route({
       method: 'POST',
@@ -117,7 +120,7 @@ test('a route shows up as it describes itself', () => {
   })
 })
 
-test('an answer that says when to come back has its header', () => {
+test('a response with Retry-After documents that header', () => {
   const { responses } = documentOf(route({ problems: ['too_many', 'unavailable'] })).components
   for (const name of ['too_many', 'unavailable']) {
     expect(responses[name]?.headers).toHaveProperty('Retry-After')
@@ -125,7 +128,7 @@ test('an answer that says when to come back has its header', () => {
   expect(responses.not_found?.headers).toBeUndefined()
 })
 
-test('fund paths have the statuses of the gateway where there is one, and no path has them without it', () => {
+test('fund paths have the gateway’s statuses only if the gateway is on', () => {
   const log = createMemoryLog()
   onTestFinished(() => log.close())
   const gateway = createFundGateway({ requests: log.requests, clock: systemClock })
@@ -145,7 +148,7 @@ test('fund paths have the statuses of the gateway where there is one, and no pat
   expect(on['/v2/references/exchanges']).not.toContain('502')
 })
 
-test('a filter is there field by field, lists with commas, and as JSON', () => {
+test('a filter is documented field by field, lists with commas, and as JSON', () => {
   const { paths } = documentOf(route({ takesFilter: true }))
   const parameters = paths['/v1/things']?.get?.parameters ?? []
   expect(parameters.find(({ name }) => name === 'isins')).toMatchObject({
@@ -158,7 +161,7 @@ test('a filter is there field by field, lists with commas, and as JSON', () => {
   })
 })
 
-test('each rule and the shape see a wrong document', () => {
+test('each rule and the schema reject a wrong document', () => {
   const answers = { 200: { meaning: 'Events.', schema: eventSchema } }
   const good = documentOf(route({ takesFilter: true, answers }))
   const get = good.paths['/v1/things']?.get
@@ -211,7 +214,7 @@ test('each rule and the shape see a wrong document', () => {
   expect(openApiShape.safeParse(good).error).toBeUndefined()
 })
 
-test('it is open, comes with a tag, and is not sent again to whoever has it', async () => {
+test('the document needs no token, has an ETag, and is not sent again to clients that have it', async () => {
   const { logger } = keepingLogger()
   const routes = [openApiRoute({ routes: [route({})], mirror })]
   const app = createApp({ routes, authenticate: () => 'unknown', corsOrigins: [], logger })
@@ -242,7 +245,7 @@ test('it is open, comes with a tag, and is not sent again to whoever has it', as
   expect((await fetch(`${url}?x=1`)).status).toBe(400)
 })
 
-test('names and titles follow from paths and sentences', () => {
+test('names and titles are derived from paths and sentences', () => {
   expect(operationId('DELETE', '/v1/tokens/{id}')).toBe('deleteV1TokensById')
   expect(operationId('GET', '/openapi.json')).toBe('getOpenapiJson')
   expect([tagOf('/v1/tokens/{id}'), tagOf('/openapi.json')]).toEqual(['tokens', 'openapi.json'])

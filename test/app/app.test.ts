@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/bridge-process.ts'
 
 const parts = { clock: systemClock, chance: systemChance }
 
-/** A node of readers on the embedded log. */
+/** A node without a poller, on the embedded log. */
 function settingsOf(dataDir: string, ports: { http: number; ops: number }) {
   const env = {
     BRIDGE_ROLES: 'feed,api,webhooks',
@@ -22,16 +22,19 @@ function settingsOf(dataDir: string, ports: { http: number; ops: number }) {
   return loadSettings(env, () => '')
 }
 
-test.each(['http', 'ops'])('a start whose %s port is taken closes what it has opened', async (taken) => {
-  using directory = temporaryDirectory()
-  const other = createServer()
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-  const { port } = other.address() as AddressInfo
-  const ports = { http: 0, ops: 0 }
-  const failing = startApp(settingsOf(directory.path, { ...ports, [taken]: port }), parts)
-  await expect(failing).rejects.toThrow(String(port))
-  other.close()
-  const app = await startApp(settingsOf(directory.path, ports), parts)
-  expect(app.ready).toMatchObject({ ready: true, log: 'embedded', roles: ['webhooks', 'feed', 'api'] })
-  await app.runUntil(AbortSignal.abort())
-})
+test.each(['http', 'ops'])(
+  'a start whose %s port is taken closes everything it has opened',
+  async (taken) => {
+    using directory = temporaryDirectory()
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const ports = { http: 0, ops: 0 }
+    const failing = startApp(settingsOf(directory.path, { ...ports, [taken]: port }), parts)
+    await expect(failing).rejects.toThrow(String(port))
+    other.close()
+    const app = await startApp(settingsOf(directory.path, ports), parts)
+    expect(app.ready).toMatchObject({ ready: true, log: 'embedded', roles: ['webhooks', 'feed', 'api'] })
+    await app.runUntil(AbortSignal.abort())
+  },
+)

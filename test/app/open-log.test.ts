@@ -18,7 +18,7 @@ import type { KafkaSettings } from '../../src/settings/kafka.ts'
 import { inPlace, items } from '../archive/samples.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 
-/** Port 1 is served by nobody. */
+/** Nothing listens on port 1. */
 const AWAY: KafkaSettings = {
   brokers: ['127.0.0.1:1'],
   tls: null,
@@ -45,24 +45,24 @@ function open(kafka: KafkaSettings | null) {
 }
 
 describe('choosing the log', () => {
-  it('takes the embedded one without brokers: its store is the archive, and it waits for nothing', () => {
+  it('opens the embedded log without brokers: its store is the archive, and it waits for nothing', () => {
     const { log, shared, waitingFor } = open(null)
     expect([log.kind, shared, waitingFor()]).toEqual(['embedded', true, null])
   })
 
-  it('takes Kafka with brokers, and a copy of it beside; while Kafka is away it says what it waits for', () => {
+  it('opens Kafka with brokers, and a replica; while Kafka is unavailable it reports what it waits for', () => {
     const { log, shared, waitingFor } = open(AWAY)
     expect([log.kind, shared]).toEqual(['kafka', false])
     expect(waitingFor()).toContain('Kafka')
     expect(readdirSync(dataDir)).toContain('copy.db')
   })
 
-  it('refuses a second process on the copy too', async () => {
+  it('refuses a second process on the replica too', async () => {
     open(AWAY)
     expect(() => open(AWAY)).toThrow(expect.objectContaining({ code: 'log_locked' }))
   })
 
-  it('keeps the replica over a restart, and gives the directory back', async () => {
+  it('keeps the replica over a restart, and releases the directory', async () => {
     const first = open(AWAY)
     first.archive.append(inPlace(items(3)))
     await first.close()
@@ -73,7 +73,7 @@ describe('choosing the log', () => {
   it.each([
     ['that is no database', () => writeFileSync(copy, 'not what SQLite writes'.repeat(1000))],
     ['of a newer version', () => openedCopy((archive) => archive.db.exec('PRAGMA user_version = 99'))],
-  ])('deletes a replica %s, and says so', async (_what, damage) => {
+  ])('deletes a replica %s, and logs that', async (_what, damage) => {
     mkdirSync(dataDir, { recursive: true })
     await damage()
     const { archive, lines } = open(AWAY)
@@ -82,10 +82,10 @@ describe('choosing the log', () => {
     expect(lines.filter(({ event }) => event === 'replica.damaged')).toHaveLength(1)
   })
 
-  it('deletes a replica whose damage shows when it is read, ends the process, and begins anew', async () => {
+  it('deletes a replica whose damage shows on a read, ends the process, and rebuilds it', async () => {
     await openedCopy((archive) => archive.append(inPlace(items(400))))
     const bytes = readFileSync(copy)
-    // The head of the page that has an event from the middle.
+    // The header of the database page with an event from the middle.
     const page = Math.floor(bytes.indexOf('"headline":"Item 200"') / PAGE_BYTES) * PAGE_BYTES
     bytes.fill(0xa5, page, page + 12)
     writeFileSync(copy, bytes)
@@ -111,7 +111,7 @@ describe('choosing the log', () => {
     expect([archive.latest, lines.map(({ event }) => event)]).toEqual([0, ['replica.damaged']])
   })
 
-  it('says of a deleted replica that nothing needs to be done, and of the embedded log to restore a backup', async () => {
+  it('logs for a deleted replica that no action is needed, and for the embedded log to restore a backup', async () => {
     mkdirSync(dataDir, { recursive: true })
     writeFileSync(copy, 'not what SQLite writes'.repeat(1000))
     const [line] = open(AWAY).lines

@@ -1,4 +1,4 @@
-/** The process around a command under test: what it wrote, and the way to stop it. */
+/** Simulates the process around a command under test: records its output, and can stop it. */
 import type { CommandContext } from '../../src/cli/terminal/context.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 
@@ -7,11 +7,11 @@ export interface TestContext {
   stdout: string[]
   stderr: string[]
   stop(): void
-  /** What a closed pipe does. */
+  /** Simulates a closed pipe. */
   closeOutput(): void
 }
 
-/** A context on the machine's clock; chance is always 0, so nothing is waited for between two tries. */
+/** A context on the machine's clock; chance is always 0, so retries have no delay. */
 export function testContext(env: Record<string, string> = {}): TestContext {
   const stop = new AbortController()
   const gone = new AbortController()

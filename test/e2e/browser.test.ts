@@ -1,4 +1,4 @@
-/** The TypeScript client where it is meant to run: in a browser, beside a bridge that dies. */
+/** Tests the TypeScript client in a real browser, beside a bridge that crashes. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,7 +12,7 @@ import { bearer, eventually, pullAll } from '../support/http/api-client.ts'
 import { hasTool } from '../support/tools.ts'
 import { expectComplete } from '../support/worlds/completeness.ts'
 
-/** Follows with a token or, without one, with tickets; `ids` and `types` hold what came, in order. */
+/** Follows the stream with a token or, without one, with tickets; `ids` and `types` are those received, in order. */
 const PAGE = `<!doctype html><meta charset="utf-8"><title>reader</title><script type="module">
 import { connect } from './stream.js'
 window.follow = (url, token) => {
@@ -34,7 +34,7 @@ window.follow = (url, token) => {
 }
 </script>`
 
-/** A site with the page, the client, and a server side that holds the token and gets tickets of the bridge for it. */
+/** A site with the page, the client, and a server side that has the token and gets tickets from the bridge. */
 async function startSite(bridge: () => string) {
   const files = strippedClient()
   const server = createServer((request, response) => {
@@ -103,7 +103,7 @@ it.skipIf(!hasTool('chromium', 'chromium'))(
       for (const { ids, types, failure, state } of readers) {
         expect(ids).toEqual(wanted)
         expect({ failure, state }).toEqual({ failure: null, state: 'live' })
-        // Both kills were met in the middle, and told.
+        // Both kills interrupted the stream, and the client reported them.
         expect(types.filter((type) => type === 'connected').length).toBeGreaterThanOrEqual(3)
         expect(types.filter((type) => type === 'disconnected').length).toBeGreaterThanOrEqual(2)
       }

@@ -7,7 +7,7 @@ import { eventually, getJson } from '../support/http/api-client.ts'
 /** Nothing listens there. */
 const NOWHERE = '127.0.0.1:9'
 
-it('the demo runs on its own upstream, log and files in a shell that is set up for a real bridge', async () => {
+it('the demo uses its own upstream, log and files in a shell with the settings of a real bridge', async () => {
   using directory = temporaryDirectory()
   const demo = await startBridge(
     {

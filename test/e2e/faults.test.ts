@@ -6,8 +6,8 @@ import { eventually, getJson, pullAll } from '../support/http/api-client.ts'
 import { compare, expectComplete } from '../support/worlds/completeness.ts'
 
 /**
- * Every fault of the issue, each for a few requests, one after the other while the flood comes in. A second 429 in a row
- * is waited for a minute: longer rows are in `test/integration/worlds.test.ts`, in virtual time.
+ * Tests every upstream fault, each for a few requests, one after the other during a flood. A second 429 in a row
+ * causes a wait of a minute: longer runs of 429s are in `test/integration/worlds.test.ts`, in virtual time.
  */
 const FAULTS: Record<string, unknown>[][] = [
   [{ kind: 'throttle-429', count: 1, retryAfter: '1' }],
@@ -33,7 +33,7 @@ interface Status {
   quota: { used: number }
 }
 
-it('goes on through every fault of the upstream: truth = log + open gaps + rejected', async () => {
+it('continues through every fault of the upstream: truth = log + open gaps + rejected', async () => {
   using directory = temporaryDirectory()
   const sandbox = await startSandbox(
     { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 11 },

@@ -5,7 +5,7 @@ import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-pr
 import { type ApiEvent, eventually, getJson, pullAll, readSse } from '../support/http/api-client.ts'
 import { compare, expectComplete } from '../support/worlds/completeness.ts'
 
-it('a fill that cannot finish is an open gap for status, metrics and every reader, and closes when it is filled', async () => {
+it('a fill that cannot finish is an open gap in status, metrics and every stream, and closes once filled', async () => {
   using directory = temporaryDirectory()
   const sandbox = await startSandbox(
     { scenario: 'morning-short', plan: 'lite', weeklyQuota: 1_000_000, seed: 5 },
@@ -15,7 +15,7 @@ it('a fill that cannot finish is an open gap for status, metrics and every reade
   try {
     const bridge = await startBridge(bridgeEnv(sandbox, directory.path, { BRIDGE_UPSTREAM_PLAN: 'lite' }))
     const streamed: ApiEvent[] = []
-    // A narrow filter: gaps reach this reader all the same.
+    // A narrow filter: this reader gets gaps all the same.
     const streaming = readSse(
       `${bridge.ready.http}/v1/events?since=2000-01-01T00:00:00Z&fcaCategories=EOD`,
       ({ event, data }) => {

@@ -1,4 +1,4 @@
-/** Two bridges on three brokers whose coordinators move. */
+/** Tests two bridges on three brokers whose coordinators move. */
 import { describe, expect, it } from 'vitest'
 import { playChaos } from '../support/kafka/chaos/play.ts'
 import { threeNodeScripts } from '../support/kafka/chaos/scripts.ts'

@@ -9,7 +9,7 @@ import { compare, expectComplete } from '../support/worlds/completeness.ts'
 
 const QUOTA = 1_000_000
 
-/** Runs the scenario to its end against a bridge; gives what pull, SSE and WebSocket saw, and the sandbox's own count. */
+/** Runs the scenario to its end against a bridge; returns what pull, SSE and WebSocket got, and the sandbox's own count. */
 async function runScenario(scenario: string, plan: PlanName) {
   using directory = temporaryDirectory()
   const sandbox = await startSandbox({ scenario, plan, weeklyQuota: QUOTA, seed: 7 }, { clock: systemClock })
@@ -63,7 +63,7 @@ async function runScenario(scenario: string, plan: PlanName) {
 
 describe.concurrent('a burst that is larger than a page', () => {
   for (const plan of ['lite', 'advanced', 'ultimate'] as const) {
-    it(`brings every item of the morning once to pull, SSE and WebSocket on ${plan}, with no gap left and inside the limits`, async () => {
+    it(`delivers every item of the morning once to pull, SSE and WebSocket on ${plan}, with no gap left and inside the limits`, async () => {
       const { truth, usage, pulled, streamed, received, status, code, closeCode } = await runScenario(
         'morning-short',
         plan,
@@ -72,8 +72,8 @@ describe.concurrent('a burst that is larger than a page', () => {
       expectComplete(truth, pulled)
       expectComplete(truth, streamed)
       expectComplete(truth, received)
-      // On lite a fill takes 1.6 s of two: a machine that stands still meanwhile makes it an announced gap, which is waited for.
-      // `integration/usual-mornings.test.ts` sees in virtual time that there is none.
+      // On lite a fill takes 1.6 s of two: on a busy machine it becomes an announced gap, which the test waits for.
+      // `integration/usual-mornings.test.ts` checks in virtual time that there is none.
       if (plan !== 'lite') expect(compare(truth, pulled).gaps).toEqual([])
       expect({
         throttled: usage.throttled,
@@ -84,7 +84,7 @@ describe.concurrent('a burst that is larger than a page', () => {
         quotaRefused: 0,
         violations: 0,
       })
-      // Polls went on between the two readings.
+      // Polls continued between the two readings.
       expect(usage.units - status.quota.used).toBeGreaterThanOrEqual(0)
       expect(usage.units - status.quota.used).toBeLessThanOrEqual(5)
       expect(status.completeness).toBe('+day')
@@ -92,7 +92,7 @@ describe.concurrent('a burst that is larger than a page', () => {
     })
   }
 
-  it('brings every item of a flood of 1,500 in a minute on advanced', async () => {
+  it('delivers every item of a flood of 1,500 in a minute on advanced', async () => {
     const { truth, usage, pulled, streamed } = await runScenario('flood', 'advanced')
     expect(truth.length).toBe(1500)
     expectComplete(truth, pulled)

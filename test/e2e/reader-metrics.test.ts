@@ -1,4 +1,4 @@
-/** What a node without the poller says of the log in its metrics. */
+/** Tests the log metrics of a node without the poller. */
 import { test } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { openSqliteLog } from '../../src/log-embedded/log.ts'
@@ -7,7 +7,7 @@ import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-pr
 import { eventually } from '../support/http/api-client.ts'
 import { eventAt } from '../support/store.ts'
 
-test('a node that does not poll knows the last sequence all the same', async () => {
+test('a node that does not poll also reports the last sequence in its metrics', async () => {
   using directory = temporaryDirectory()
   const { log } = openSqliteLog({ dataDir: directory.path, nativeKind: 'Native', clock: systemClock })
   await (await claimed(log)).commit({ events: [eventAt(1), eventAt(2), eventAt(3)] })

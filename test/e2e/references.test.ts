@@ -6,7 +6,7 @@ import { bridgeEnv, temporaryDirectory } from '../support/bridge-process.ts'
 import { eventually, getJson } from '../support/http/api-client.ts'
 import { createFastClock } from '../support/time/fast-clock.ts'
 
-/** At this speed a walk of 46 exchanges, four a second, takes three seconds. */
+/** At this speed a page scan of 46 exchanges, four a second, takes three seconds. */
 const SPEED = 4
 
 interface Answer {
@@ -15,7 +15,7 @@ interface Answer {
   text: string
 }
 
-test('the bridge serves the exchanges that upstream has, open, as upstream sent them, for no unit', async () => {
+test('the bridge serves the upstream exchanges without a key, unchanged, at no cost in units', async () => {
   using directory = temporaryDirectory()
   const clock = createFastClock(SPEED)
   const sandbox = await startSandbox(
@@ -64,7 +64,7 @@ test('the bridge serves the exchanges that upstream has, open, as upstream sent 
     const { quota } = await getJson<{ quota: { used: number } }>(`${app.ready.http}/v1/status`)
     const { units, requests, unauthorised, throttled } = sandbox.usage()
     expect([unauthorised, throttled]).toEqual([0, 0])
-    // Polls go on between the two readings.
+    // Polls continue between the two readings.
     expect(Math.abs(units - quota.used)).toBeLessThan(40)
     expect(requests - units).toBeGreaterThanOrEqual(46)
   } finally {

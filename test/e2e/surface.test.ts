@@ -85,7 +85,7 @@ describe('bridge run', () => {
     expect(response === null ? 413 : response.status).toBeOneOf([405, 413])
   })
 
-  it('serves the state as the contract shapes it', async () => {
+  it('serves the status in the documented shape', async () => {
     const status = await getJson<Record<string, unknown>>(`${bridge.ready.http}/v1/status`)
     expect(Object.keys(status)).toEqual([
       'leader',
@@ -112,7 +112,7 @@ describe('bridge run', () => {
     expect(text).toMatch(/bridge_leader 1/)
   })
 
-  it('gives each event in the shape of the contract, and a filter only what it matches', async () => {
+  it('returns each event in the documented shape, and only those that match a filter', async () => {
     const events = await pullAll(bridge.ready.http)
     const [first] = events
     expect(first).toMatchObject({
@@ -131,7 +131,7 @@ describe('bridge run', () => {
     expect(matching.every((event) => codes(event).includes(code))).toBe(true)
   })
 
-  it('lets a page in with a ticket, once, and its ticket is in no log', async () => {
+  it('accepts a browser page with a ticket, once, and no log contains the ticket', async () => {
     const response = await fetch(`${bridge.ready.http}/v1/tickets`, { method: 'POST', headers: bearer })
     expect([response.status, response.headers.get('cache-control')]).toEqual([201, 'no-store'])
     const { ticket } = (await response.json()) as { ticket: string }
@@ -165,7 +165,7 @@ describe('bridge run', () => {
 })
 
 describe('the command line', () => {
-  it('says what is wrong with settings, all at once, and ends with 3', async () => {
+  it('lists all wrong settings at once, and exits with 3', async () => {
     const run = await runToEnd(['run'], { BRIDGE_UPSTREAM_PLAN: 'golden', BRIDGE_UPSTREM_KEY: 'x' })
     expect(run.code).toBe(3)
     for (const part of ['BRIDGE_UPSTREAM_PLAN', 'did you mean "BRIDGE_UPSTREAM_KEY"', 'BRIDGE_ADMIN_TOKEN']) {
@@ -174,7 +174,7 @@ describe('the command line', () => {
     expect(run.stdout).toBe('')
   })
 
-  it('ends with 2 on a command that does not exist, with the near match', async () => {
+  it('exits with 2 on an unknown command, with the closest match', async () => {
     const run = await runToEnd(['rum'], {})
     expect([run.code, run.stderr.split('\n')[0]]).toEqual([
       2,
@@ -182,7 +182,7 @@ describe('the command line', () => {
     ])
   })
 
-  it('refuses a backfill that the quota does not pay for, with the arithmetic, and ends with 3', async () => {
+  it('refuses a backfill that exceeds the quota, with the arithmetic, and exits with 3', async () => {
     using directory = temporaryDirectory()
     const sandbox = await startSandbox({ scenario: 'quiet', plan: 'free' }, { clock: systemClock })
     const env = bridgeEnv(sandbox, directory.path, {
@@ -195,14 +195,14 @@ describe('the command line', () => {
     expect(run.stderr).toMatch(/needs about \d+ requests, more than half of the 349 left of this week's 350/)
   })
 
-  it('ends with 0 when it is stopped before Kafka has ever answered', async () => {
+  it('exits with 0 when stopped before Kafka has ever responded', async () => {
     using directory = temporaryDirectory()
     const env = { BRIDGE_ROLES: 'api,feed', BRIDGE_KAFKA_BROKERS: '127.0.0.1:1' }
     const bridge = await startBridge(bridgeEnv({ url: '', key: '' }, directory.path, env))
     expect(await bridge.stop()).toBe(0)
   })
 
-  it('runs on the Node of the house, whatever the machine has', () => {
+  it('runs on the project’s own Node, whatever version the machine has', () => {
     const { stdout } = spawnSync('npx', ['--no-install', 'bridge', '--version'], { encoding: 'utf8' })
     expect(process.version).toMatch(/^v24\./)
     expect(stdout.trim()).toBe('0.1.0')

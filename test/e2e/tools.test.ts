@@ -1,4 +1,4 @@
-/** The tools that a newcomer reaches for, as processes of their own: doctor, tail, help, and what a wrong word answers. */
+/** Tests the command-line tools as separate processes: doctor, tail, help, and the error for a mistyped command. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -64,7 +64,7 @@ describe('before the first start', () => {
     expect(sandbox.usage()).toMatchObject({ units: 1, violations: 0 })
   })
 
-  it('doctor names each wrong thing, what to do about it, and ends with its exit code', async () => {
+  it('doctor names each error and its remedy, and exits with the matching code', async () => {
     const wrong = await doctor({ BRIDGE_UPSTREAM_PLN: 'x' }, '--no-spend')
     expect(wrong.code).toBe(3)
     expect(wrong.by.settings?.finding).toContain('did you mean "BRIDGE_UPSTREAM_PLAN"?')
@@ -89,14 +89,14 @@ describe('beside a running bridge', () => {
     bridge = await startBridge(env)
     const { http } = bridge.ready
     env = { ...env, BRIDGE_HTTP_PORT: new URL(http).port, BRIDGE_OPS_PORT: new URL(bridge.ready.ops).port }
-    // Sooner than a poll interval: the unit of the doctor delays no first poll.
+    // Earlier than a poll interval: the doctor's unit does not delay the first poll.
     await eventually(
       () => getJson<{ log: { latest: number } }>(`${http}/v1/status`),
       ({ log }) => log.latest > 300,
     )
   })
 
-  it('doctor asks it, and spends nothing', async () => {
+  it('doctor queries the bridge, and spends nothing', async () => {
     const { code, by } = await doctor()
     expect(code).toBe(0)
     expect(by.key?.finding).toContain('the running bridge polls with its key')
@@ -109,7 +109,7 @@ describe('beside a running bridge', () => {
     })
   })
 
-  it('tail shows its events, ends with 0 when it is stopped, and says where to go on', async () => {
+  it('tail shows its events, exits with 0 when stopped, and prints where to resume', async () => {
     const tail = startCommand(['tail', '--tail', '5', '--json'], env)
     await eventually(
       () => tail.stdout().split('\n').length,
@@ -124,7 +124,7 @@ describe('beside a running bridge', () => {
     expect(tail.stderr()).toContain(`--after ${events.at(-1)?.cursor}`)
   })
 
-  it('listen posts its events to a receiver, signed as the official library wants it', async () => {
+  it('listen posts its events to a receiver, with signatures that the official library accepts', async () => {
     await using receiver = await startReceiver()
     const listen = startCommand(['listen', '--forward', receiver.url, '--tail', '5', '--json'], env)
     await eventually(
@@ -137,14 +137,14 @@ describe('beside a running bridge', () => {
     expect(listen.stderr()).toMatch(/stopped; \d+ delivered, 0 given up/)
   })
 
-  it('tail ends quietly with 0 when its reader has gone', async () => {
+  it('tail exits quietly with 0 when its output is closed', async () => {
     const tail = startCommand(['tail', '--since', '2026-01-01', '--json'], env)
     tail.child.stdout?.once('data', () => tail.child.stdout?.destroy())
     expect(await tail.ended).toBe(0)
     expect(tail.stderr()).not.toContain('EPIPE')
   })
 
-  it('tokens makes one that reads until it is deleted, and its text is in no log, metric or file', async () => {
+  it('tokens creates one that reads until it is deleted, and its text is in no log, metric or file', async () => {
     const made = await runToEnd(
       ['tokens', 'create', '--tenant', 'desk', '--scopes', 'events:read', '--json'],
       env,
@@ -168,7 +168,7 @@ describe('beside a running bridge', () => {
     expect(written).not.toContain(token.slice('bridge_'.length))
   })
 
-  it('tail says what to do about a wrong token, filter, flag, and where no bridge runs', async () => {
+  it('tail names the remedy for a wrong token, filter or flag, and for a bridge that is not running', async () => {
     const wrong: [string[], Record<string, string>, number, string][] = [
       [['--token', 'wrong'], {}, 2, '--token'],
       [[], { BRIDGE_ADMIN_TOKEN: 'another-token-0123456789' }, 3, 'BRIDGE_ADMIN_TOKEN'],
@@ -187,7 +187,7 @@ describe('beside a running bridge', () => {
 })
 
 describe('help', () => {
-  it('is there for every command, on stdout, and a wrong word names the near one', async () => {
+  it('exists for every command, on stdout, and a wrong word gets the closest match', async () => {
     const overview = await runToEnd(['--help'], {})
     const names = [...overview.stdout.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name = '']) => name)
     expect(names).toEqual(

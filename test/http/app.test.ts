@@ -66,7 +66,7 @@ async function start(
 const auth = { authorization: `Bearer ${TOKEN}` }
 const head = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\n`
 
-/** The answer as status, code and headers; checks that an error is a whole problem. */
+/** The response as status, code and headers; checks that an error is a complete problem document. */
 async function ask(url: string, init: RequestInit = {}) {
   const response = await fetch(url, { headers: auth, ...init })
   const text = await response.text()
@@ -91,7 +91,7 @@ async function ask(url: string, init: RequestInit = {}) {
 }
 
 describe('authentication', () => {
-  test('lets the admin token through, whatever the case of the scheme, as tenant default with every scope', async () => {
+  test('accepts the admin token, whatever the case of the scheme, as tenant default with every scope', async () => {
     const { url } = await start()
     const { status, body } = await ask(`${url}/v1/status`, {
       headers: { authorization: `bEaReR   ${TOKEN}` },
@@ -124,7 +124,7 @@ describe('authentication', () => {
     expect(text).not.toContain(TOKEN)
   })
 
-  test('asks whoever keeps the tokens, and refuses a token without the scope', async () => {
+  test('checks other tokens in the token registry, and refuses a token without the scope', async () => {
     const { url } = await start({
       authenticate: knows({ narrow: { tenant: 't' } }),
     })
@@ -140,7 +140,7 @@ describe('authentication', () => {
 })
 
 describe('paths and methods', () => {
-  test('name the near match of an unknown path', async () => {
+  test('suggest the closest match of an unknown path', async () => {
     const { url } = await start()
     const { status, body } = await ask(`${url}/v1/disclosure`)
     expect(status).toBe(404)
@@ -175,7 +175,7 @@ describe('paths and methods', () => {
     expect(body).toMatchObject({ code: 'cursor_too_old', oldest: 'c' })
   })
 
-  test('say nothing about a fault inside, log it, and do not say what serves them', async () => {
+  test('hide internal errors and the server software, and log the error', async () => {
     const { url } = await start()
     const { status, text, headers } = await ask(`${url}/v1/fault?token=x`)
     expect([status, headers.get('x-powered-by')]).toEqual([500, null])
@@ -184,7 +184,7 @@ describe('paths and methods', () => {
     expect(lines).toMatchObject([{ level: 'error', event: 'http.request_failed', fields }])
   })
 
-  test('cut the connection where a handler breaks in the middle of its answer', async () => {
+  test('cut the connection if a handler fails in the middle of its response', async () => {
     const { url } = await start()
     await expect(
       fetch(`${url}/v1/half`, { headers: auth }).then((response) => response.text()),
@@ -192,7 +192,7 @@ describe('paths and methods', () => {
     expect((await ask(`${url}/v1/status`)).status).toBe(200)
   })
 
-  test('set the headers that keep browsers safe', async () => {
+  test('set the security headers for browsers', async () => {
     const { url } = await start()
     const { headers } = await ask(`${url}/nothing`)
     expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -200,7 +200,7 @@ describe('paths and methods', () => {
   })
 })
 
-describe('rubbish', () => {
+describe('malformed input', () => {
   test.each([
     ['/v1/%', 400, 'url_malformed'],
     ['/v1/status?q=%zz', 400, 'url_malformed'],
@@ -210,7 +210,7 @@ describe('rubbish', () => {
     [`/v1/status?q=${'a'.repeat(5000)}`, 414, 'url_too_long'],
     ['/../../etc/passwd', 404, 'not_found'],
     ['//v1/status', 404, 'not_found'],
-  ])('in the address is refused: %s', async (path, status, code) => {
+  ])('in the URL is refused: %s', async (path, status, code) => {
     const { port } = await start()
     const answer = await raw(port, `GET ${path} HTTP/1.1\r\n${head}\r\n`)
     expect(answer.status).toBe(status)
@@ -235,7 +235,7 @@ describe('rubbish', () => {
     ['chunked and small', 'Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n', 400, 'body_unexpected'],
     ['empty', 'Content-Length: 0\r\n\r\n', 200, undefined],
     ['chunked and empty', 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 200, undefined],
-  ])('as a body that is %s is judged', async (_name, rest, status, code) => {
+  ])('as a body that is %s gets the documented status', async (_name, rest, status, code) => {
     const { port } = await start()
     const answer = await raw(port, `GET /v1/status HTTP/1.1\r\n${head}${rest}`)
     expect(answer.status).toBe(status)
@@ -274,7 +274,7 @@ describe('rubbish', () => {
     expect(JSON.parse(answer.body).code).toBe(code)
   })
 
-  test('is not seen where HTTP/1.0 has no Host, or an expectation is not known', async () => {
+  test('is not reported for HTTP/1.0 without Host or an unknown expectation', async () => {
     const { port } = await start()
     const authorised = `Authorization: Bearer ${TOKEN}\r\n`
     expect(await raw(port, `GET /v1/status HTTP/1.0\r\n${authorised}\r\n`)).toMatchObject({ status: 200 })
@@ -295,7 +295,7 @@ describe('rubbish', () => {
 })
 
 describe('browsers', () => {
-  test('of a listed origin may call, of any other not', async () => {
+  test('of a listed origin may call the API, of any other not', async () => {
     const { url } = await start({ corsOrigins: ['https://desk.example'] })
     const preflight = await fetch(`${url}/v1/status`, {
       method: 'OPTIONS',
@@ -313,7 +313,7 @@ describe('browsers', () => {
 })
 
 describe('the listener', () => {
-  test('says what to do when its port is taken', async () => {
+  test('fails with the remedy when its port is taken', async () => {
     const { port } = await start()
     const again = listen(() => {}, {
       host: '127.0.0.1',
@@ -328,7 +328,7 @@ describe('the listener', () => {
     })
   })
 
-  test('lets an answer under way end, refuses new ones on open connections, then is gone', async () => {
+  test('completes responses in flight, refuses new requests on open connections, then closes', async () => {
     const begun = Promise.withResolvers<void>()
     const finish = Promise.withResolvers<void>()
     const listener = await listen(
@@ -350,7 +350,7 @@ describe('the listener', () => {
     await expect(fetch(listener.url)).rejects.toThrow()
   })
 
-  test('cuts what does not end within the budget', async () => {
+  test('cuts responses that do not end within the budget', async () => {
     const begun = Promise.withResolvers<void>()
     const listener = await listen(() => begun.resolve(), {
       host: '127.0.0.1',
@@ -368,7 +368,7 @@ describe('the listener', () => {
 })
 
 describe('the ops listener', () => {
-  test('tells liveness, readiness and metrics, and nothing else', async () => {
+  test('serves liveness, readiness and metrics, and nothing else', async () => {
     let copied = 0.42
     const app = createOpsApp({
       checks: { copy: () => copied },

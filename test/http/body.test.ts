@@ -34,7 +34,7 @@ const patch: Route = {
   handle: async ({ response, body }) =>
     sendJson(response, 200, Buffer.from(JSON.stringify({ patched: body })), { ETag: '"1"' }),
 }
-/** A route that takes no body, for both methods. */
+/** A route without a body, for both methods. */
 const bare = {
   path: '/v1/both',
   scope: 'events:read',
@@ -60,7 +60,7 @@ async function post(url: string, body: string | Uint8Array<ArrayBuffer>, more: R
 }
 
 describe('a JSON body', () => {
-  test('reaches its route as a value, however large inside the limit and whatever the case of its type', async () => {
+  test('reaches its route as a value, at any size within the limit and any case of its type', async () => {
     await using listener = await start()
     const url = `${listener.url}/v1/echo`
     expect((await post(url, '{"a": [1, "ü"]}')).body).toEqual({ body: { a: [1, 'ü'] } })
@@ -98,7 +98,7 @@ describe('a JSON body', () => {
     expect(answer.body.detail).toContain(words)
   })
 
-  test('whose client is gone before its end reaches no route, also where what came is JSON', async () => {
+  test('whose client disconnects before its end reaches no route, even if the received part is JSON', async () => {
     const bodies: unknown[] = []
     const keep: Route = { ...echo, handle: async ({ body }) => void bodies.push(body) }
     const gone = Promise.withResolvers<void>()
@@ -127,7 +127,7 @@ describe('a JSON body', () => {
     expect(bodies).toEqual([])
   })
 
-  test('above the limit of its route is refused with 413 that names the limit, declared or not', async () => {
+  test('above the limit of its route is refused with 413 and that limit, declared or not', async () => {
     await using listener = await start()
     const head = `POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Type: application/json\r\n`
     const declared = await raw(listener.port, `${head}Content-Length: ${MAX_BYTES + 1}\r\n\r\n`)
@@ -142,13 +142,13 @@ describe('a JSON body', () => {
     }
   })
 
-  test('of a stranger is not looked at: the token comes first', async () => {
+  test('of an unauthenticated client is not read: the token is checked first', async () => {
     await using listener = await start()
     const answer = await post(`${listener.url}/v1/echo`, 'rubbish', { authorization: 'Bearer no' })
     expect([answer.status, answer.body.code]).toEqual([401, 'unauthorised'])
   })
 
-  test('is refused by a POST that takes none', async () => {
+  test('is refused by a POST that accepts none', async () => {
     await using listener = await start()
     expect((await post(`${listener.url}/v1/both`, '{}')).body.code).toBe('body_unexpected')
     expect(await post(`${listener.url}/v1/both`, '')).toEqual({ status: 200, body: 'undefined' })
@@ -179,13 +179,13 @@ describe('methods', () => {
     ['/v1/echo', 'GET', 'POST, OPTIONS'],
     ['/v1/echo', 'HEAD', 'POST, OPTIONS'],
     ['/v1/both', 'PUT', 'GET, HEAD, POST, OPTIONS'],
-  ])('of %s are named to %s with 405', async (path, method, allow) => {
+  ])('of %s are in the 405 response to %s', async (path, method, allow) => {
     await using listener = await start()
     const { status, headers: answered } = await fetch(`${listener.url}${path}`, { method, headers })
     expect([status, answered.get('allow')]).toEqual([405, allow])
   })
 
-  test('are those of the path in Allow and for browsers', async () => {
+  test('are listed per path in Allow and for browsers', async () => {
     await using listener = await start()
     const preflight = { origin: ORIGIN, 'access-control-request-method': 'POST' }
     const ask = (path: string, more: Record<string, string>): Promise<Response> =>
@@ -198,7 +198,7 @@ describe('methods', () => {
   })
 })
 
-describe('members', () => {
+describe('body members', () => {
   const schema = z.strictObject({
     filter: unreadFilter,
     last: ranged({ low: 1, high: 10, otherwise: 3 }, 'Last'),
@@ -212,7 +212,7 @@ describe('members', () => {
     }
   }
 
-  test('are refused all at once, unknown ones with the near match', () => {
+  test('are refused all at once, unknown ones with the closest match', () => {
     expect(read({ fliter: {}, last: 11 })).toMatchObject({
       code: 'body_invalid',
       parts: {
@@ -226,7 +226,7 @@ describe('members', () => {
     expect(read({ filter: 0, last: 10 })).toBeNull()
   })
 
-  test.each([[[]], [null], ['text'], [7]])('of %j are none', (body) => {
+  test.each([[[]], [null], ['text'], [7]])('of the body %j are refused: it is no object', (body) => {
     expect(read(body)).toMatchObject({
       code: 'body_invalid',
       message: expect.stringContaining('filter, last'),
@@ -234,7 +234,7 @@ describe('members', () => {
   })
 
   test.each([[''], ['x'.repeat(11)], [7], [null], ['a\u001b[2J'], ['\u202eabc'], ['\ud800'], ['a\nb']])(
-    'that should be text: %j is none',
+    'of type text refuse %j',
     (name) => {
       const named = z.strictObject({ name: plainText(10).optional() })
       expect(() => readBody(named, { name })).toThrow(/name/)
@@ -243,11 +243,11 @@ describe('members', () => {
     },
   )
 
-  test.each([['5'], [1.5], [null], [Number.MAX_VALUE]])('that should be a number: %j is none', (last) => {
+  test.each([['5'], [1.5], [null], [Number.MAX_VALUE]])('of type number refuse %j', (last) => {
     expect(read({ filter: {}, last })?.code).toBe('body_invalid')
   })
 
-  test('have codes that the list knows', () => {
+  test('have error codes of the documented list', () => {
     for (const code of ['body_invalid', 'body_malformed', 'media_type_unsupported'])
       expect(Object.keys(problemCodes)).toContain(code)
   })

@@ -8,7 +8,7 @@ import { raw } from './raw.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
 
-test('connections above the bound are closed at once, which is told once a minute, and there is room again', async () => {
+test('connections above the limit are closed at once, logged once a minute, and new ones are accepted when there is room', async () => {
   const { logger, lines } = keepingLogger()
   const clock = createManualClock()
   const listener = await listen((_request, response) => void response.end('served'), {

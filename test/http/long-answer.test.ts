@@ -14,7 +14,7 @@ const OTHER = 'GET /other HTTP/1.1\r\nHost: x\r\n\r\n'
 
 type Answer = Awaited<ReturnType<typeof beginLongAnswer>>
 
-/** A listener that begins an answer without end below `/long`, and answers `other` to everything else. */
+/** A listener that streams a response below `/long`, and answers `other` to all other requests. */
 async function start() {
   const answers: Answer[] = []
   const requests: WeakRef<IncomingMessage | ServerResponse>[] = []
@@ -23,7 +23,7 @@ async function start() {
   const listener = await listen(
     async (request, response) => {
       requests.push(new WeakRef(request), new WeakRef(response))
-      // As every route: what is to be judged first takes a turn.
+      // Like every route: authentication takes a tick first.
       await nextTurn()
       if (request.url === '/long') answers.push(await beginLongAnswer(response, { 'X-Of': 'the test' }))
       else response.end('other')
@@ -34,7 +34,7 @@ async function start() {
   return { answers, requests, clock, listener }
 }
 
-/** A client that collects what comes. */
+/** A client that collects the received bytes. */
 function ask({ port }: Listener, text: string) {
   const socket = connect(port, '127.0.0.1', () => socket.write(text))
   const client = { socket, text: '', isOver: false }
@@ -60,8 +60,8 @@ async function begun(answers: readonly Answer[]): Promise<Socket> {
   return answer
 }
 
-describe('an answer without end', () => {
-  test('is a chunk a write, and a last one at its end', async () => {
+describe('a streaming response', () => {
+  test('writes one chunk per write, and the final chunk at its end', async () => {
     const { answers, listener } = await start()
     const client = ask(listener, REQUEST)
     const answer = await begun(answers)
@@ -74,7 +74,7 @@ describe('an answer without end', () => {
     expect(bodyOf(client)).toBe(`3\r\none\r\n1a\r\n${'2'.repeat(26)}\r\n0\r\n\r\n`)
   })
 
-  test('reads as one body by fetch, and as a broken one where the connection is cut', async () => {
+  test('reads as one body by fetch, and as a broken one if the connection is cut', async () => {
     const { answers, listener } = await start()
     const whole = fetch(`${listener.url}/long`)
     const answer = await begun(answers)
@@ -87,7 +87,7 @@ describe('an answer without end', () => {
     await expect(cut.text()).rejects.toThrow()
   })
 
-  test('is the ordinary one where its end is that of the connection: HTTP/1.0 and Connection: close', async () => {
+  test('is an ordinary response if the connection closes after it: HTTP/1.0 and Connection: close', async () => {
     const { answers, listener } = await start()
     const closing = REQUEST.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
     const clients = [REQUEST.replace('1.1', '1.0'), closing].map((text) => ask(listener, text))
@@ -101,7 +101,7 @@ describe('an answer without end', () => {
     expect(clients.map(bodyOf).sort()).toEqual(['4\r\nbody\r\n0\r\n\r\n', 'body'])
   })
 
-  test('outlives the time after which an idle connection is ended, and has no time-out of node:http', async () => {
+  test('outlives the idle timeout of connections, and has no timeout of node:http', async () => {
     const { answers, listener } = await start()
     const client = ask(listener, REQUEST)
     const answer = await begun(answers)
@@ -116,7 +116,7 @@ describe('an answer without end', () => {
     await until(() => client.text.includes('still there'))
   })
 
-  test('keeps the listener from closing until it is over, at most for the budget', async () => {
+  test('delays the close of the listener until it ends, at most for the budget', async () => {
     const { answers, listener, clock } = await start()
     const client = ask(listener, REQUEST)
     const answer = await begun(answers)
@@ -134,7 +134,7 @@ describe('an answer without end', () => {
     expect(clock.nextTimerMs()).toBeNull()
   })
 
-  test('lets its request and answer go', async () => {
+  test('releases its request and response to the garbage collector', async () => {
     const { answers, requests, listener } = await start()
     ask(listener, REQUEST)
     await begun(answers)
@@ -145,8 +145,8 @@ describe('an answer without end', () => {
   })
 })
 
-describe('another request on its connection', () => {
-  test('is never answered into it: the connection is ended', async () => {
+describe('another request on the connection of a streaming response', () => {
+  test('is never answered into the stream: the connection is closed', async () => {
     const { answers, listener } = await start()
     const client = ask(listener, REQUEST)
     await begun(answers)
@@ -155,7 +155,7 @@ describe('another request on its connection', () => {
     expect(client.text).not.toContain('other')
   })
 
-  test('that came with it waits, as for any answer', async () => {
+  test('that was pipelined waits, as for any response', async () => {
     const { answers, listener } = await start()
     const client = ask(listener, `${REQUEST}${OTHER}`)
     await until(() => answers.length === 1 && client.text !== '')
@@ -164,7 +164,7 @@ describe('another request on its connection', () => {
     await until(() => client.text.endsWith('other'))
   })
 
-  test('that is no HTTP gets no answer either', async () => {
+  test('that is no HTTP gets no response either', async () => {
     const { answers, listener } = await start()
     const client = ask(listener, REQUEST)
     await begun(answers)

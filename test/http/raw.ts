@@ -1,14 +1,14 @@
-/** HTTP as bytes on a socket, for requests that no well-behaved client would send. */
+/** Sends HTTP as bytes on a socket, for requests that no well-behaved client would send. */
 import { connect, type Socket } from 'node:net'
 
-/** One raw answer. */
+/** One raw response. */
 export interface RawAnswer {
   status: number
   headers: Record<string, string>
   body: string
 }
 
-/** Sends the bytes, then reads until the server closes or the first answer is whole. */
+/** Sends the bytes, then reads until the server closes or the first response is complete. */
 export function raw(port: number, ...pieces: (string | Buffer)[]): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(port, '127.0.0.1')

@@ -4,10 +4,10 @@ import { listen } from '../../src/http/listener.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
-/** More than the kernels of both ends take. */
+/** More than the socket buffers of both ends hold. */
 const LARGE = Buffer.alloc(32 * 1024 * 1024, 'x')
 
-test('a client that takes nothing of its answer is let go, and holds up no stop', async () => {
+test('a client that does not read its response is disconnected, and does not delay a stop', async () => {
   const ended = Promise.withResolvers<boolean>()
   const listener = await listen(
     (_request, response) => {
@@ -26,6 +26,6 @@ test('a client that takes nothing of its answer is let go, and holds up no stop'
   socket.pause()
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   expect(await ended.promise).toBe(false)
-  // The clock stands: nobody waits for the budget.
+  // The clock does not move: nothing waits for the budget.
   await listener.close(60_000)
 })

@@ -10,7 +10,7 @@ import { raw } from './raw.ts'
 
 const REQUEST = 'GET /taken HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n'
 
-/** A listener whose upgrades to `echo` stay open until told. */
+/** A listener whose upgrades to `echo` stay open until the test closes them. */
 async function start() {
   const clock = createManualClock()
   const taken: Duplex[] = []
@@ -39,7 +39,7 @@ function take(listener: Listener): { socket: Socket; closed: Promise<void> } {
   return { socket, closed: new Promise((resolve) => socket.on('close', () => resolve())) }
 }
 
-test('an upgrade that nobody takes is an ordinary request', async () => {
+test('an upgrade that no handler accepts is an ordinary request', async () => {
   const { listener } = await start()
   expect(await raw(listener.port, REQUEST.replace('Upgrade: echo', 'Upgrade: h2c'))).toMatchObject({
     status: 200,
@@ -55,7 +55,7 @@ test('an upgrade without Host is refused like any other request without one', as
   await listener.close(0)
 })
 
-test('closing waits for connections that left HTTP, at most for its budget', async () => {
+test('closing waits for upgraded connections, at most for its budget', async () => {
   const { listener, taken, clock } = await start()
   const [first, second] = [take(listener), take(listener)]
   await until(() => taken.length === 2)
@@ -73,7 +73,7 @@ test('closing waits for connections that left HTTP, at most for its budget', asy
   await Promise.all([closing, second.closed, listener.close(0)])
 })
 
-test('closing ends at once when the last of them has gone', async () => {
+test('closing ends at once when the last upgraded connection has closed', async () => {
   const { listener, taken } = await start()
   const { socket } = take(listener)
   await until(() => taken.length === 1)
@@ -82,7 +82,7 @@ test('closing ends at once when the last of them has gone', async () => {
   await closing
 })
 
-test('closing waits for an answer under way, whatever ended before it', async () => {
+test('closing waits for a response in flight, whatever ended before it', async () => {
   const { listener, answers } = await start()
   await raw(listener.port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   const slow = raw(listener.port, 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -94,7 +94,7 @@ test('closing waits for an answer under way, whatever ended before it', async ()
   await closing
 })
 
-test('a connection that breaks after it left HTTP stops nothing', async () => {
+test('an upgraded connection that breaks does not affect the server', async () => {
   const { listener, taken } = await start()
   const { socket, closed } = take(listener)
   await until(() => taken.length === 1)

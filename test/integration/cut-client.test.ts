@@ -1,4 +1,4 @@
-/** The client through connections that break anywhere, with readers of any speed, over the real feed. */
+/** Tests the client over connections that break anywhere, with readers of any speed, against the real server. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Filter } from '../../clients/typescript/src/messages.ts'
@@ -7,10 +7,10 @@ import { startApi, TOKEN } from '../support/http/api-server.ts'
 import { startCuttingProxy } from '../support/streams/cutting-proxy.ts'
 
 const EVENTS = 150
-/** Less would not let the greeting and one event through. */
+/** With fewer bytes the greeting and one event would not pass. */
 const SHORTEST_LIFE_BYTES = 2000
 
-test('however often it is cut, and however slow its reader, every matching event comes once and in order', async () => {
+test('the client delivers every matching event once and in order, however often its connection is cut and however slowly it reads', async () => {
   await using api = await startApi({ count: EVENTS })
   await using proxy = await startCuttingProxy(Number(new URL(api.url).port))
   const filters: [Filter, number[]][] = [

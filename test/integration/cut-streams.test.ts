@@ -6,10 +6,10 @@ import { readSse } from '../support/http/api-client.ts'
 import { type ApiServer, startApi, until } from '../support/http/api-server.ts'
 import { type CuttingProxy, startCuttingProxy } from '../support/streams/cutting-proxy.ts'
 
-/** What one life of a reader has seen so far; grows while it lives. */
+/** What one connection of a reader has received so far. */
 interface Life {
   sequences: number[]
-  /** The last resume point of a whole frame. */
+  /** The last resume point of a complete frame. */
   cursor: string
   live: boolean
   over: boolean
@@ -63,7 +63,7 @@ const webSocket: Connect = (api, proxy, cursor, filter) => {
   return life
 }
 
-/** Filters over the events of the store, each with the same said plainly. */
+/** Filters over the events of the store, each with an equivalent predicate. */
 const filters: [Filter, (sequence: number) => boolean][] = [
   [{}, () => true],
   [{ fcaCategories: ['FR'] }, (sequence) => sequence % 10 === 0],
@@ -78,7 +78,7 @@ const filters: [Filter, (sequence: number) => boolean][] = [
 
 const lives = fc.array(
   fc.record({
-    /** Events committed before the reader comes, and while it is there. */
+    /** Events committed before the reader connects, and while it is connected. */
     before: fc.integer({ min: 0, max: 60 }),
     during: fc.integer({ min: 0, max: 60 }),
     cutAfter: fc.integer({ min: 0, max: 50_000 }),
@@ -90,7 +90,7 @@ test.each([
   ['SSE', sse],
   ['WebSocket', webSocket],
 ])(
-  'a %s reader that is cut anywhere and resumes with its cursor sees every matching event, in order, once',
+  'a %s reader that is cut anywhere and resumes with its cursor gets every matching event, in order, once',
   async (_name, connect) => {
     await using api = await startApi({ count: 20 })
     await using proxy = await startCuttingProxy(api.listener.port)

@@ -1,4 +1,4 @@
-/** The end of the sandbox's day against the real poller, over sockets, in virtual time: its mark, its walk, its record. */
+/** Tests the daily reconciliation of the real poller against the sandbox, over sockets, in virtual time. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { judgeWorld } from '../support/worlds/world-verdict.ts'
 
 const MINUTE_MS = 60_000
 
-/** Half an hour after the release window and some more: the walk over the day is done by then. */
+/** Runs until half an hour after the release window and some more: the daily reconciliation has ended by then. */
 async function untilWalked(changes: Partial<WorldPlan>): Promise<{ run: WorldRun; broken: string[] }> {
   const plan: WorldPlan = {
     scenario: 'end-of-day',
@@ -34,7 +34,7 @@ async function untilWalked(changes: Partial<WorldPlan>): Promise<{ run: WorldRun
   }
 }
 
-it('a day with its mark is walked to its end, over deaths and a clock that is apart', async () => {
+it('the reconciliation of a day with an end-of-day item completes despite crashes and a wrong clock', async () => {
   const { run, broken } = await untilWalked({
     clockOffMs: -11 * MINUTE_MS,
     ends: [31.5, 32, 32.2].map((minutes) => ({ atMs: minutes * MINUTE_MS, how: 'crash' })),
@@ -52,7 +52,7 @@ it('a day with its mark is walked to its end, over deaths and a clock that is ap
   ).toHaveLength(1)
 })
 
-it('a day whose walk meets errors is walked when they are over', async () => {
+it('the reconciliation of a day that meets upstream errors completes once they end', async () => {
   const { run, broken } = await untilWalked({
     faultsUntilMs: 50 * MINUTE_MS,
     faults: [{ atMs: 31 * MINUTE_MS, setting: { kind: 'status', status: 500, forMs: 5 * MINUTE_MS } }],
@@ -61,7 +61,7 @@ it('a day whose walk meets errors is walked when they are over', async () => {
   expect(run.head.days.at(-1)?.walk?.state).toBe('whole')
 })
 
-it('a day without the mark has none', async () => {
+it('a day without an end-of-day item gets no reconciliation', async () => {
   const { run, broken } = await untilWalked({ scenario: 'summer-morning', faultsUntilMs: 0 })
   expect(broken).toEqual([])
   expect(run.head.days.at(-1)).toMatchObject({ eodSeen: false, walk: null })

@@ -1,4 +1,4 @@
-/** Runs what is deployed beside the program: the alert rules through promtool, and the health check of the image. */
+/** Tests the deployment files: the alert rules through promtool, and the health check of the image. */
 import { join } from 'node:path'
 import { expect, it, test } from 'vitest'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
@@ -7,31 +7,25 @@ import { hasTool, runTool } from '../support/tools.ts'
 
 const MONITORING = 'deploy/monitoring'
 
-it.skipIf(!hasTool('promtool', 'prometheus'))(
-  'fires each alert when it should and at no other time',
-  async () => {
-    const trial = await runTool('promtool', ['test', 'rules', join(root, MONITORING, 'tests/bridge.yml')])
-    expect(trial.stdout + trial.stderr).toContain('SUCCESS')
-    expect(trial.code).toBe(0)
-  },
-)
+it.skipIf(!hasTool('promtool', 'prometheus'))('the alert rules fire exactly when they should', async () => {
+  const trial = await runTool('promtool', ['test', 'rules', join(root, MONITORING, 'tests/bridge.yml')])
+  expect(trial.stdout + trial.stderr).toContain('SUCCESS')
+  expect(trial.code).toBe(0)
+})
 
-it.skipIf(!hasTool('promtool', 'prometheus'))(
-  'gives Prometheus a configuration without a fault',
-  async () => {
-    const check = await runTool('promtool', [
-      'check',
-      'config',
-      '--lint=all',
-      '--lint-fatal',
-      join(root, MONITORING, 'prometheus.yml'),
-    ])
-    expect(check.stdout + check.stderr).toContain('is valid')
-    expect(check.code).toBe(0)
-  },
-)
+it.skipIf(!hasTool('promtool', 'prometheus'))('promtool accepts the Prometheus configuration', async () => {
+  const check = await runTool('promtool', [
+    'check',
+    'config',
+    '--lint=all',
+    '--lint-fatal',
+    join(root, MONITORING, 'prometheus.yml'),
+  ])
+  expect(check.stdout + check.stderr).toContain('is valid')
+  expect(check.code).toBe(0)
+})
 
-test('the health check is 0 beside a running bridge and 1 without one', async () => {
+test('the health check exits with 0 beside a running bridge, and with 1 without one', async () => {
   using directory = temporaryDirectory()
   const upstream = { url: 'http://127.0.0.1:9/v2', key: 'none' }
   const bridge = await startBridge(bridgeEnv(upstream, directory.path))

@@ -1,4 +1,4 @@
-/** The fund paths of a whole bridge over the real sandbox, on the embedded log: what is answered, and what it costs. */
+/** Tests the fund paths of a whole bridge against the real sandbox, on the embedded log: responses and costs. */
 import { afterEach, expect, test } from 'vitest'
 import { type App, startApp } from '../../src/app/app.ts'
 import { systemChance, systemClock } from '../../src/lifecycle/clock.ts'
@@ -16,7 +16,7 @@ const noFile = (): never => {
   throw Object.assign(new Error('no file'), { code: 'ENOENT' })
 }
 
-/** A bridge on the embedded log that has polled once, and what asks it and the sandbox. */
+/** A bridge on the embedded log that has polled once, and clients of it and of the sandbox. */
 async function openBridge(env: Record<string, string>) {
   const sandbox = await startSandbox(
     { scenario: 'quiet', plan: 'advanced', weeklyQuota: 1_000_000 },
@@ -59,14 +59,14 @@ function asker(base: string, key: string) {
   }
 }
 
-/** Units of fund requests that the bridge has counted. */
+/** The fund request units that the bridge has counted. */
 async function gatewayRequests(app: App): Promise<number> {
   const text = await (await fetch(`${app.ready.ops}/metrics`)).text()
   const counts = text.matchAll(/^bridge_poll_requests_total\{purpose="gateway",result="\w+"\} (\d+)$/gm)
   return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-/** ISIN of a trust that has an answer on every path. */
+/** ISIN of a trust that has data on every path. */
 async function richTrust(theirs: ReturnType<typeof asker>): Promise<string> {
   const { data } = JSON.parse((await theirs('/nav?pageSize=100')).text) as {
     data: { issuer: { instrument: { isin: string } }; navPerShare: object }[]
@@ -80,11 +80,11 @@ async function richTrust(theirs: ReturnType<typeof asker>): Promise<string> {
   throw new Error('no trust of this seed has everything')
 }
 
-/** The bridge's count of the week less the sandbox's, without what was asked of the sandbox beside the bridge. */
+/** The bridge's count of the week less the sandbox's, without the requests sent to the sandbox directly. */
 const drift = (app: App, sandbox: Sandbox, beside: number): number =>
   (app.status().quota.used ?? 0) - (sandbox.usage().units - beside)
 
-test("each fund path answers with the service's own answer, at one unit a minute, counted on both sides alike", async () => {
+test("each fund path returns the service's own response, at one unit a minute, counted alike on both sides", async () => {
   const { app, sandbox, ours, theirs } = await openBridge({ BRIDGE_GATEWAY_WEEKLY_UNITS: '100' })
   let beside = 0
   const direct = (path: string) => {
@@ -118,7 +118,7 @@ test("each fund path answers with the service's own answer, at one unit a minute
   expect((await ours('/nav/US0378331006')).status).toBe(400)
 })
 
-test('a share that is used up answers 429 with Retry-After, and polls go on', async () => {
+test('an exhausted quota share answers 429 with Retry-After, and polls continue', async () => {
   const { app, sandbox, ours } = await openBridge({ BRIDGE_GATEWAY_WEEKLY_UNITS: '3' })
   const replies = await Promise.all(
     Array.from({ length: 8 }, (_, index) => ours(`/nav?pageSize=${index + 1}`)),
@@ -136,7 +136,7 @@ test('a share that is used up answers 429 with Retry-After, and polls go on', as
   expect(sandbox.usage().throttled).toBe(0)
 })
 
-test('without a share the fund paths are off, and say so', async () => {
+test('without a quota share the fund paths are off, and say so', async () => {
   const { ours } = await openBridge({})
   expect(await ours('/nav')).toMatchObject({
     status: 503,

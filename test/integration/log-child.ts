@@ -1,6 +1,6 @@
 /**
- * A process that writes the embedded log in argv[2] for ever, one event a sequence, and says on stdout what was
- * acknowledged: `{"pid"}` once, then `{"sequence","spent"}` after each commit, `{"failed","hint","reread"}` at the end.
+ * Runs a process that commits to the embedded log in argv[2] for ever, and prints what was acknowledged: `{"pid"}`
+ * once, then `{"sequence","spent"}` after each commit, `{"failed","hint","reread"}` at the end.
  */
 import { BridgeError } from '../../src/errors.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'

@@ -1,4 +1,4 @@
-/** What only real processes can show of the embedded log: kill -9, a second process, a full disk. */
+/** Tests the embedded log with real processes: kill -9, a second process, a full disk. */
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,7 +36,7 @@ interface Said {
   reread?: number | null
 }
 
-/** Starts a writer; `said` are its lines so far and to come. */
+/** Starts a writer; `said` collects its output lines. */
 function startWriter(dataDir: string, command = process.execPath, before: string[] = []) {
   const child = spawn(command, [...before, CHILD, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] })
   children.push(child)
@@ -55,7 +55,7 @@ async function killed(child: ChildProcess): Promise<void> {
   await gone
 }
 
-/** Opens the directory in this process, hands over what it holds, closes. */
+/** Opens the directory in this process, returns its contents, and closes it. */
 async function inspect(dataDir: string) {
   const { log } = openSqliteLog({ dataDir, nativeKind: 'Native', clock: systemClock })
   try {
@@ -67,7 +67,7 @@ async function inspect(dataDir: string) {
   }
 }
 
-describe('the embedded log over processes', () => {
+describe('the embedded log in several processes', () => {
   it('killed again and again in the middle of commits loses nothing acknowledged and repeats nothing', async () => {
     const dataDir = newFolder()
     const chance = seededChance(7)
@@ -100,7 +100,7 @@ describe('the embedded log over processes', () => {
     expect((await inspect(dataDir)).head.epoch).toMatch(/^[A-Za-z0-9]{8}$/)
   })
 
-  it('on a full disk ends the writer with what to do, and keeps everything acknowledged', async () => {
+  it('on a full disk ends the writer with the remedy, and keeps everything acknowledged', async () => {
     const dataDir = newFolder()
     // No file of this process may pass 8 MiB (16,384 blocks); with the signal ignored, the write fails as on a full disk.
     const limited = 'trap "" XFSZ; ulimit -f 16384; exec "$0" "$@"'

@@ -1,6 +1,6 @@
 /**
- * The bridge's `/v2` against the service that it has read: the same questions, the same answers, but for the differences
- * that the contract names. One world, two services, sockets kept alive.
+ * Compares the bridge's `/v2` with the upstream service that it has read: equal requests get equal responses, except
+ * for the differences that the contract names.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -23,13 +23,13 @@ import {
 } from '../support/worlds/mirror-world.ts'
 
 const ITEMS = '/disclosures/sources/rns/items'
-/** The word of the live service in this world. */
+/** The live service's parameter name in this world. */
 const WORD = 'house'
 const DAY_MS = 86_400_000
-/** Noon of the sandbox's first day: its market's clock stands still there, so that nothing is published meanwhile. */
+/** Noon of the sandbox's first day: its market's clock is stopped there, so that nothing is published meanwhile. */
 const NOW_MS = Date.UTC(2026, 1, 3, 12)
 
-/** What contract §6 lets differ, as the warnings that only the bridge gives. Cursors differ in their texts. */
+/** The differences that contract §6 allows, as the warnings that only the bridge gives. Cursors differ in their texts. */
 const OWN_WARNINGS = [/^This copy begins at /, /^channel was ignored: /, /there is no such parameter/]
 
 interface Reply {
@@ -46,12 +46,12 @@ interface Service {
 const ask = async ({ url, key }: Service, path: string, init: RequestInit = {}): Promise<Reply> => {
   const response = await fetch(`${url}${path}`, { headers: { 'x-api-key': key }, ...init })
   const text = await response.text()
-  // Items are compared as text: only what comes after them is parsed.
+  // Items are compared as text: only the rest is parsed.
   const rest = text.startsWith('{"data":[') ? `{${text.slice(text.lastIndexOf('"meta":'))}` : text
   return { status: response.status, text, body: JSON.parse(rest) as ListBody }
 }
 
-/** A reply with what may differ taken out: the texts of cursors and the bridge's own warnings. Items stay as text. */
+/** A response without the allowed differences: the texts of cursors and the bridge's own warnings. Items stay as text. */
 function comparable({ status, text, body }: Reply): object {
   if (body.meta === undefined) return { status, body }
   const paging = Object.entries(body.meta.paging).map(([name, value]) => [
@@ -83,7 +83,7 @@ const filters = {
   hasSymbol: fc.boolean(),
 }
 
-/** Up to four filters, as the text of a query: few at once, so that a good part finds something. */
+/** Up to four filters, as the text of a query: few at once, so that many match something. */
 const filtered = fc
   .tuple(fc.record(filters), fc.subarray(Object.keys(filters), { maxLength: 4 }), fc.boolean())
   .map(([all, names, singular]) => {
@@ -98,7 +98,7 @@ const filtered = fc
     return asked.toString()
   })
 
-/** What makes a query wrong, odd, or one that earns a warning. */
+/** Parameters that make a query wrong, unusual, or the cause of a warning. */
 const odd = fc.constantFrom(
   ...['pageSize=0', 'pageSize=201', 'pageSize=ten', 'pageNumber=0', 'pageNumber=1&sinceCursor=x'],
   ...['pageCursor=x&pageNumber=1', 'sinceCursor=rubbish', 'pageCursor=rubbish', 'match=all', 'hasSymbol=yes'],
@@ -130,7 +130,7 @@ const question = fc.oneof(
 )
 type Question = typeof question extends fc.Arbitrary<infer T> ? T : never
 
-describe("the bridge's /v2 and the service that it has read", () => {
+describe("the bridge's /v2 and the upstream service it read from", () => {
   const directory = temporaryDirectory()
   const stopping = new AbortController()
   let sandbox: Sandbox
@@ -138,7 +138,7 @@ describe("the bridge's /v2 and the service that it has read", () => {
   let running: Promise<void>
   let theirs: Service
   let ours: Service
-  /** Identifiers of every item, and for some of them the cursor just after it at either service. */
+  /** Identifiers of every item, and for some of them the cursor just after it at each service. */
   let identifiers: { guid: string; rnsDateId: string }[]
   let anchors: { their: string; our: string }[]
 
@@ -159,7 +159,7 @@ describe("the bridge's /v2 and the service that it has read", () => {
       BRIDGE_BACKFILL: `P${WORLD_DAYS}D`,
       BRIDGE_LOG_LEVEL: 'silent',
     })
-    // The bridge's clock is wrong by months: what "30 days before now" means is upstream's to say.
+    // The bridge's clock is wrong by months: "30 days before now" follows upstream's clock.
     const clock = clockFrom(NOW_MS + 100 * DAY_MS)
     app = await startApp(loadSettings(env, noFile), { clock, chance: systemChance })
     running = app.runUntil(stopping.signal)
@@ -187,7 +187,7 @@ describe("the bridge's /v2 and the service that it has read", () => {
     return { their: latestOf(their), our: latestOf(our) }
   }
 
-  /** Puts one question to both, where cursors differ in two forms, and holds the answers against each other. */
+  /** Sends one request to both, each with its own cursors, and compares the responses. */
   async function agree(
     theirPath: string,
     ourPath = theirPath,
@@ -249,7 +249,7 @@ describe("the bridge's /v2 and the service that it has read", () => {
     return forms[how] ?? (how === 3 ? `${guid.slice(0, 12)}-${which}` : '2026-01-01.9999Z')
   }
 
-  it('agree on a thousand random questions: status, items byte for byte, pages, walks, polls, errors', async () => {
+  it('agree on a thousand random requests: status, items byte for byte, pages, page scans, polls, errors', async () => {
     await fc.assert(fc.asyncProperty(question, put), { numRuns: 1000 })
   })
 
@@ -276,7 +276,7 @@ describe("the bridge's /v2 and the service that it has read", () => {
       await agree(ITEMS, ITEMS, { headers: key })
   })
 
-  it("refuse each other's cursors, and those of a walk with other filters", async () => {
+  it("refuse each other's cursors, and page cursors under other filters", async () => {
     const [their, our] = await agree(`${ITEMS}?pageSize=5`)
     const swapped = (name: string, value: (reply: Reply) => unknown) =>
       agree(`${ITEMS}?${name}=${value(our)}`, `${ITEMS}?${name}=${value(their)}`)
@@ -289,7 +289,7 @@ describe("the bridge's /v2 and the service that it has read", () => {
     expect(refused.status).toBe(400)
   })
 
-  it('differ where the contract says so: channel, unknown parameters, the beginning of the copy', async () => {
+  it('differ where documented: channel, unknown parameters, the beginning of the replica', async () => {
     const warned = async (query: string) => (await ask(ours, `${ITEMS}?${query}`)).body.warnings
     expect(await warned('dateFrom=2026-01-10')).toBeUndefined()
     expect(await warned('dateFrom=2026-01-10&channel=app')).toEqual([
@@ -311,7 +311,7 @@ function latestOf({ body }: Reply): string {
   return String(body.meta.paging.latestCursor)
 }
 
-/** The machine's clock, set so that it is `nowMs` when this is called. */
+/** The machine's clock, shifted so that it is `nowMs` at the call. */
 function clockFrom(nowMs: number): Clock {
   const offsetMs = nowMs - systemClock.now()
   return { now: () => systemClock.now() + offsetMs, after: systemClock.after }

@@ -1,6 +1,6 @@
 /**
- * The documents against the running product, over real sockets: what they name is there, with these methods, this access,
- * these answers and these messages; what the product serves is in them.
+ * Compares both API documents with the running product, over real sockets: paths, methods, access, responses and
+ * messages, in both directions.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { documentedRoutes } from '../../docs/generate.ts'
@@ -53,12 +53,12 @@ afterAll(async () => {
   directory[Symbol.dispose]()
 })
 
-/** An address that the path stands for. */
+/** An example URL of the path template. */
 function addressOf(path: string): string {
   return app.ready.http + path.replace(/\{\w+\}/g, 'x')
 }
 
-/** Without a token, with a body where a method may have one. */
+/** Sends the request without a token, with a body if the method may have one. */
 function ask(path: string, method: string): Promise<Response> {
   return fetch(addressOf(path), { method: method.toUpperCase() })
 }
@@ -78,7 +78,7 @@ test('the document and the docs name the same paths with the same methods', () =
   expect(named.length - ours.length).toBe(13)
 })
 
-test('every operation is served, and to strangers only where it says so', async () => {
+test('every operation is served, and without a token only where documented', async () => {
   for (const { method, path, operation } of operationsOf(document)) {
     const response = await ask(path, method)
     const text = await response.text()
@@ -89,7 +89,7 @@ test('every operation is served, and to strangers only where it says so', async 
   }
 })
 
-test('no other method of these paths is served, and 405 names those that are', async () => {
+test('no other method of these paths is served, and 405 names the allowed ones', async () => {
   for (const [path, item] of Object.entries(document.paths)) {
     const own = METHODS.filter((method) => method in item)
     for (const method of METHODS.filter((other) => !own.includes(other))) {
@@ -102,7 +102,7 @@ test('no other method of these paths is served, and 405 names those that are', a
   }
 })
 
-test('answers have the members of their schemas and no others', async () => {
+test('responses have the members of their schemas and no others', async () => {
   const { token } = await made()
   const kept = await post('/v1/webhooks', { url: 'https://example.com/hook', filter: { types: ['gap'] } })
   expect(misfits(document, answerOf('/v1/webhooks', 'post', 201), await kept.json())).toEqual([])
@@ -144,7 +144,7 @@ test('answers have the members of their schemas and no others', async () => {
   expect(misfits(document, Problem, { code: 'nothing', more: 1 })).not.toEqual([])
 })
 
-test('messages of streams and webhooks are those of the AsyncAPI document', async () => {
+test('messages of streams and webhooks match the AsyncAPI document', async () => {
   const served = (await (await fetch(`${app.ready.http}/asyncapi.json`)).json()) as AsyncApi
   expect(served).toEqual(productDocument(null))
   const misfit = messageJudge(served)
@@ -169,7 +169,7 @@ test('messages of streams and webhooks are those of the AsyncAPI document', asyn
   }
 })
 
-/** A token that may read. */
+/** A token with the scope to read. */
 async function made(): Promise<{ token: string }> {
   const response = await post('/v1/tokens', { tenant: 'desk', scopes: ['events:read'], name: 'x' })
   const body = (await response.json()) as { token: string }
@@ -183,7 +183,7 @@ function post(path: string, body?: object): Promise<Response> {
   return fetch(app.ready.http + path, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
-/** The schema of that answer. */
+/** The schema of that response. */
 function answerOf(path: string, method: 'get' | 'post', status: number): unknown {
   const answer = document.paths[path]?.[method]?.responses[String(status)]
   if (answer === undefined || '$ref' in answer) throw new Error(`${method} ${path} has no answer ${status}`)

@@ -1,4 +1,4 @@
-/** The whole receiver of docs/use/webhooks-receivers.md as a process, against requests of the official library. */
+/** Tests the receiver of docs/use/webhooks-receivers.md as a process, with requests signed by the official library. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => receiver.stop())
 
-test('it does not start without a secret', async () => {
+test('the example receiver refuses to start without a secret', async () => {
   const without = startCommand([], {}, join(root, 'clients/receivers/node/receiver.ts'))
   expect(await without.ended).toBe(1)
   expect(without.stderr()).toContain('the webhook secret is missing or cut')
@@ -50,14 +50,14 @@ async function post(id: string, body: string, secret = SECRET): Promise<number> 
   return response.status
 }
 
-test('it works on a genuine event once, answers repeats all the same, and refuses everything else', async () => {
+test('the example receiver processes a genuine event once, acknowledges repeats, and refuses everything else', async () => {
   const body = JSON.stringify(EVENT)
   expect(await post('msg_1', body)).toBe(204)
   expect(await post('msg_1', body)).toBe(204)
   expect(await post('msg_2', body, `whsec_${Buffer.alloc(24, 8).toString('base64')}`)).toBe(401)
   expect((await fetch(url, { method: 'POST', body })).status).toBe(401)
   expect((await fetch(url)).status).toBe(401)
-  // It closes the connection in the middle of the body; whoever writes on may see that first.
+  // It closes the connection in the middle of the body; the client may see that first.
   const large = await post('msg_3', 'x'.repeat(3 * 1024 * 1024)).catch(() => 401)
   expect(large).toBe(401)
   const broken = connect(Number(new URL(url).port), '127.0.0.1')

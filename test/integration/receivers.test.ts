@@ -1,6 +1,6 @@
 /**
- * The verification code of docs/use/webhooks-receivers.md, in each language that this machine has: against the committed
- * vectors, random messages of the official library, and what strangers send.
+ * Tests the verification code of docs/use/webhooks-receivers.md, in each language installed here: against the
+ * committed vectors, random messages of the official library, and forged messages.
  */
 import { spawn } from 'node:child_process'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -41,15 +41,15 @@ const nowSeconds = Math.floor(Date.now() / 1000)
 const random = messages.flatMap((message) => messageCases(message, nowSeconds))
 const strange = first === undefined ? [] : strangeCases(first, nowSeconds)
 const cases = [...vectorCases(), ...random, ...strange]
-/** bash starts a dozen processes a case. */
+/** bash starts a dozen processes per case. */
 const fewCases = [...vectorCases(), ...random.slice(0, 12), ...strange]
 
-/** Cases with the verdict that each got, as a list that a failure shows well. */
+/** The cases with the verdict that each got, as a list that is readable in a failure. */
 function listed(asked: readonly ReceiverCase[], verdicts: readonly (string | undefined)[]): string[] {
   return asked.map(({ name }, at) => `${name}: ${verdicts[at]}`)
 }
 
-/** What is right of them. */
+/** The cases with the expected verdicts. */
 function expected(asked: readonly ReceiverCase[]): string[] {
   return listed(
     asked,
@@ -57,7 +57,7 @@ function expected(asked: readonly ReceiverCase[]): string[] {
   )
 }
 
-/** Gives a driver the cases, a line each; resolves with what it says of each. */
+/** Sends a driver the cases, a line each; resolves with its verdicts. */
 async function ask(asked: readonly ReceiverCase[], command: string, ...args: string[]): Promise<string[]> {
   const line = command === 'bash' ? shellLineOf : lineOf
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -72,15 +72,15 @@ async function ask(asked: readonly ReceiverCase[], command: string, ...args: str
   return listed(asked, Buffer.concat(output).toString().trim().split('\n'))
 }
 
-test('the official library agrees with what is expected of the random messages', () => {
-  // Its clock is the real one: what lies at an edge of the tolerance may have passed it meanwhile.
+test('the official library agrees with the expected verdicts on random messages', () => {
+  // Its clock is the real one: a timestamp at the edge of the tolerance may have expired meanwhile.
   const edges = ['as old as may be', 'as far ahead as may be', 'too far ahead']
   const steady = random.filter(({ name }) => !edges.includes(name))
   expect(steady.length).toBeGreaterThan(50)
   for (const own of steady) expect([own.name, officialVerdict(own)]).toEqual([own.name, own.verdict])
 })
 
-describe('each receiver takes what is genuine, and nothing else', () => {
+describe('each example receiver accepts genuine messages, and nothing else', () => {
   it('in TypeScript', () => {
     const verdictOf = ({ secret, body, ...own }: ReceiverCase): Verdict => {
       try {
@@ -132,13 +132,13 @@ describe('each receiver takes what is genuine, and nothing else', () => {
   })
 })
 
-test.skipIf(!hasTool('openssl', 'openssl'))('verify.sh is a command that says its verdict', async () => {
+test.skipIf(!hasTool('openssl', 'openssl'))('verify.sh prints its verdict as a command', async () => {
   const [vector] = cases
   if (vector === undefined) throw new Error('there are no vectors')
   const command = join(receivers, 'bash/verify.sh')
   const args = [vector.id, vector.timestamp, vector.signature]
   const run = await runTool('bash', [command, ...args], { env: { WEBHOOK_SECRET: vector.secret } })
-  // Its time is the present, and that of the vector is 1970.
+  // The server uses the current time, the vector is from 1970.
   expect(run).toEqual({ code: 1, stdout: 'refused\n', stderr: '' })
   expect(await runTool('bash', [command])).toEqual({
     code: 2,

@@ -1,6 +1,6 @@
 /**
- * The programs of docs/use/streams-recipes.md, in each language that this machine has: from the first event on, through a
- * connection that is cut and a process that is killed, to a refusal that ends them with words.
+ * Tests the programs of docs/use/streams-recipes.md, in each language installed here: from the first event, through a
+ * cut connection and a killed process, to a refusal that ends them with an error.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,12 +16,12 @@ const recipes = join(root, 'clients/streams')
 const directory = temporaryDirectory()
 afterAll(() => directory[Symbol.dispose]())
 
-/** Of one connection through the proxy. */
+/** Bytes of one connection through the proxy. */
 const LIFE_BYTES = 15_000
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
-/** One life of a recipe. */
+/** One process of a recipe. */
 function start(command: readonly string[], url: string, cursorFile: string, token = TOKEN) {
   const [program = '', ...args] = command
   const end = new AbortController()
@@ -42,7 +42,7 @@ function start(command: readonly string[], url: string, cursorFile: string, toke
   }
 }
 
-/** The whole promise for one program; `scheme` is that of its address. */
+/** Checks everything for one program; `scheme` is that of its URL. */
 async function holds(name: string, command: readonly string[], scheme = 'http'): Promise<void> {
   const cursorFile = join(directory.path, `${name}.cursor`)
   await using api = await startApi({ count: 40 })
@@ -69,7 +69,7 @@ async function holds(name: string, command: readonly string[], scheme = 'http'):
   expect(refused.stderr).toMatch(/token/)
 }
 
-describe('a recipe reads everything once, resumes after a cut and a kill, and ends where it is refused', () => {
+describe('a recipe reads every event once, resumes after a cut and a kill, and exits when it is refused', () => {
   it.skipIf(!hasTool('curl', 'curl'))('bash with curl', async () => {
     await holds('bash', ['bash', join(recipes, 'bash/follow.sh')])
   })

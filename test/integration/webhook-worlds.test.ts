@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { playWorld } from '../support/webhooks/webhook-cases.ts'
 
-test('through crashes, losses of the shard and writes refused, every delivery ends, or has a row; repeats, order and slots hold', async () => {
+test('every delivery ends or keeps a row despite crashes, lost shards and failed writes; limits on repeats, order and slots hold', async () => {
   let crashes = 0
   let attempts = 0
   let repeats = 0

@@ -41,7 +41,7 @@ afterEach(async () => {
 describeLog('embedded', (faultHooks) => open(newFolder(), faultHooks).log)
 
 describe('the embedded log on disk', () => {
-  it('opened again holds what was committed, and goes on after it', async () => {
+  it('reopened holds all committed events, and continues after them', async () => {
     const dataDir = newFolder()
     const first = open(dataDir).log
     const writer = await claimed(first)
@@ -60,7 +60,7 @@ describe('the embedded log on disk', () => {
     expect(await log.table('tokens').load()).toEqual(new Map([['a', { name: 'one' }]]))
   })
 
-  it('makes a data directory that is missing', () => {
+  it('creates a missing data directory', () => {
     expect(open(join(newFolder(), 'deep', 'data')).log.kind).toBe('embedded')
   })
 
@@ -99,7 +99,7 @@ describe('a damaged embedded log', () => {
     expect(() => open(dataDir)).toThrow(damaged)
   })
 
-  it('gives the directory back when opening failed', () => {
+  it('releases the data directory when opening failed', () => {
     const dataDir = newFolder()
     writeFileSync(join(dataDir, 'bridge.db'), 'no database\n'.repeat(99))
     expect(() => open(dataDir)).toThrow(damaged)
@@ -116,7 +116,7 @@ describe('a damaged embedded log', () => {
     expect(() => open(dataDir)).toThrow(damaged)
   })
 
-  it('refuses a claim when the state is empty and events are there', async () => {
+  it('refuses a claim when the state is empty and events exist', async () => {
     const { log, archive } = open(newFolder())
     await (await claimed(log)).commit({ events: [sampleEvent(1)] })
     archive.db.exec('DELETE FROM writer')
@@ -132,7 +132,7 @@ describe('a damaged embedded log', () => {
     await expect(claimed(open(dataDir).log)).rejects.toEqual(damaged)
   })
 
-  it('says so when pages in the middle of the file are garbage, instead of serving them', async () => {
+  it('reports garbage pages in the middle of the file instead of serving them', async () => {
     const dataDir = newFolder()
     const { log } = open(dataDir)
     const writer = await claimed(log)
@@ -153,8 +153,8 @@ describe('a damaged embedded log', () => {
 describe('a data directory', () => {
   it.each([
     ['is a file', () => join(newFolder(), 'file'), true],
-    ['lies below a file', () => join(newFolder(), 'file', 'deeper'), true],
-    ['lies where nothing can be made', () => '/proc/none/deeper', false],
+    ['is below a file', () => join(newFolder(), 'file', 'deeper'), true],
+    ['cannot be created', () => '/proc/none/deeper', false],
   ])('that %s is a wrong setting', (_name, pathOf, makesFile) => {
     const path = pathOf()
     if (makesFile) writeFileSync(path.replace(/file.*$/, 'file'), '')
@@ -163,7 +163,7 @@ describe('a data directory', () => {
     )
   })
 
-  it('several levels deep is made', () => {
+  it('several levels deep is created', () => {
     expect(() => open(join(newFolder(), 'a', 'b', 'c'))).not.toThrow()
   })
 })

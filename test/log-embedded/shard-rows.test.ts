@@ -1,4 +1,4 @@
-/** Shards and journals in the embedded log's file: over a restart, on a full disk, in few transactions, forgotten in steps. */
+/** Tests shards and journals in the embedded log's file: restarts, a full disk, group commit, deletion in steps. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ describeJournals('embedded', () => open(newFolder()).log)
 describeRetention('embedded', (clock) => open(newFolder(), clock).log)
 
 describe('shards and journals in a file', () => {
-  it('hold after a restart what was written before it, up to the last moment', async () => {
+  it('keep every acknowledged write over a restart', async () => {
     const dataDir = newFolder()
     const first = open(dataDir).log
     const owner = beginOwning(first, 'words', 2)
@@ -59,7 +59,7 @@ describe('shards and journals in a file', () => {
     expect((await journalled(again, batches.at(-1)?.position ?? null, 2)).records).toEqual([2, 3])
   })
 
-  it('say that a disk is full, write nothing of what failed, and go on when there is room', async () => {
+  it('report a full disk, write nothing of a failed call, and continue when there is space', async () => {
     const { log, archive } = open(newFolder())
     const owner = beginOwning(log, 'words', 1)
     const shard: Shard<Row> = await owner.shard(0)
@@ -83,7 +83,7 @@ describe('shards and journals in a file', () => {
     expect(await foundBy(log, 'words', 1)).toEqual([{ a: 1, d: 1 }])
   })
 
-  it('forget old records a few at a time, and all of them in the end', async () => {
+  it('delete old records a few at a time, and all of them in the end', async () => {
     const clock = createManualClock()
     const { log, archive } = open(newFolder(), clock)
     const tries = log.journal<number>('tries', DAY_MS)
@@ -101,7 +101,7 @@ describe('shards and journals in a file', () => {
     expect(counts.at(-1)).toBe(40)
   })
 
-  it('forget old records of a journal that is only read', async () => {
+  it('delete old records of a journal that is only read', async () => {
     const clock = createManualClock()
     const { log, archive } = open(newFolder(), clock)
     const tries = log.journal<number>('tries', DAY_MS)
@@ -132,8 +132,8 @@ describe('shards and journals in a file', () => {
   })
 })
 
-describe('writes in groups', () => {
-  it('that come at a time are one transaction; none waits longer than 10 ms', async () => {
+describe('group commit', () => {
+  it('puts concurrent writes into one transaction; none waits longer than 10 ms', async () => {
     const db = openDatabase({ path: ':memory:', durable: false })
     const clock = createManualClock()
     let transactions = 0
@@ -160,7 +160,7 @@ describe('writes in groups', () => {
     db.close()
   })
 
-  it('are as far apart as they take long, so that the disk has a twentieth of the time; at the soonest and the latest when asked', async () => {
+  it('adapts its interval so that writing takes a twentieth of the time, and commits at once after an idle time', async () => {
     const db = openDatabase({ path: ':memory:', durable: false })
     const clock = createManualClock()
     let takesMs = 0
@@ -169,7 +169,7 @@ describe('writes in groups', () => {
       return db.transaction(work)
     }
     const commits = createGroupCommit({ ...db, transaction }, clock)
-    /** Of writes that come one behind the other: from the beginning of one to that of the next. */
+    /** The interval between the starts of successive writes. */
     const apartAfter = async (count: number): Promise<number> => {
       let apartMs = 0
       for (let n = 0; n < count; n++) {
@@ -203,7 +203,7 @@ describe('writes in groups', () => {
     db.close()
   })
 
-  it('write each by itself where one of a transaction fails, so that none is refused for another', async () => {
+  it('writes each call alone if one of a transaction fails, so that none is refused for another', async () => {
     const clock = createManualClock()
     const db = openDatabase({ path: ':memory:', durable: false })
     db.exec('CREATE TABLE words(word TEXT PRIMARY KEY)')

@@ -1,4 +1,4 @@
-/** Records as they are written to the topics against the document that describes them. */
+/** Compares the records written to the topics with the AsyncAPI document. */
 import { expect, test } from 'vitest'
 import { readDisclosure } from '../../src/core/disclosure.ts'
 import { disclosureEvent, gapEvent, gapTypes, isGap } from '../../src/core/event.ts'
@@ -12,7 +12,7 @@ import { createMemoryLog } from '../support/memory-log.ts'
 const document = productDocument()
 const misfits = messageJudge(document)
 
-/** An item with everything in it that the document names, and something that it does not. */
+/** An item with every member of the document, and an unknown one. */
 const item = {
   rnsId: 'RNS1234A',
   guid: 'urn:newsml:example:1',
@@ -28,12 +28,12 @@ const item = {
   addedByUpstream: { any: [1] },
 }
 
-/** The record as a reader of JSON sees it. */
+/** The record as parsed JSON. */
 function given({ key, value, headers }: NewRecord): Given {
   return { key, headers, payload: JSON.parse(String(value)) }
 }
 
-/** What a log hands to its readers: first and later content, and a gap in each of its states. */
+/** The events that a log returns: first and later revisions, and a gap in each of its states. */
 async function committedEvents() {
   const read = readDisclosure(item)
   if (!read.ok) throw new Error(read.reason)
@@ -52,7 +52,7 @@ async function committedEvents() {
   return followed(log, 0, 5)
 }
 
-test('the record of every event fits in `all` and in its other topic, and in no topic of the other kind', async () => {
+test('the record of every event matches the schema of `all` and of its own topic, and no other', async () => {
   const events = await committedEvents()
   expect(new Set(events.map(({ type }) => type)).size).toBe(5)
   for (const event of events) {
@@ -64,14 +64,14 @@ test('the record of every event fits in `all` and in its other topic, and in no 
   }
 })
 
-test('the record of a rejected item fits, with and without a guid', () => {
+test('the record of a rejected item matches its schema, with and without a guid', () => {
   for (const guid of [null, 'urn:newsml:example:1']) {
     const { key, value, headers } = rejectedRecord({ ...sampleRejected(1), guid })
     expect(misfits('kafka.rejected', 'rejected', { key, headers, payload: value })).toEqual([])
   }
 })
 
-test('a record without one of its headers, or with one that nobody knows, does not fit', async () => {
+test('a record with a missing or unknown header does not match', async () => {
   const [event] = await committedEvents()
   if (event === undefined) throw new Error('nothing was committed')
   const { headers, ...record } = given(eventRecord(event, 1))

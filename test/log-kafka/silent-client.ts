@@ -1,11 +1,11 @@
-/** A client of Kafka whose consumer says what a test lets it say, as kafkajs's would of its group. */
+/** Simulates a Kafka client whose consumer emits the group events that a test chooses. */
 import type { Consumer, Kafka } from 'kafkajs'
 import type { KafkaSession } from '../../src/log-kafka/client/client.ts'
 
-/** The topic whose partitions its group shares. */
+/** The topic whose partitions the group assigns. */
 export const TOPIC = 't'
 
-/** A client whose consumer joins at once and gets these partitions. `say` tells one of the consumer's events. */
+/** A client whose consumer joins at once and gets these partitions. `say` emits one of the consumer's events. */
 export function silentClient(partitions: readonly number[] = [0]) {
   const listeners = new Map<string, (event: unknown) => void>()
   const say = (event: 'crash' | 'join' | 'beat' | 'rebalancing', payload: unknown = {}): void =>

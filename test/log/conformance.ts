@@ -1,7 +1,7 @@
 /**
- * The contract of src/log/log.ts, sentence by sentence, over any adapter. What an adapter can do beyond it (reopening,
- * locks, full disks) has its own tests. A behaviour that an adapter needs and this suite lacks is added here first; what
- * stands between two writers is `takeovers.ts`.
+ * Tests the contract of src/log/log.ts over any adapter. What an adapter can do beyond it (reopening, locks, full
+ * disks) has its own tests. A behaviour that an adapter needs and this suite lacks is added here first. `takeovers.ts`
+ * tests two writers.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { emptyDay } from '../../src/core/calendar/day-record.ts'
@@ -29,7 +29,7 @@ import { describeTakeovers, type OpenLog } from './takeovers.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Runs the suite over logs that `open` makes, each unused and broken where its faultHooks says. */
+/** Runs the suite over logs that `open` creates, each unused, with its fault-injection hooks. */
 export function describeLog(name: string, open: OpenLog): void {
   describeTakeovers(name, open)
   describeRequests(name, open)
@@ -54,7 +54,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect(term.lost.aborted).toBe(true)
       })
 
-      it('lets a term be ended, twice, and campaigns again after it', async () => {
+      it('ends a term, also twice, and campaigns again after it', async () => {
         const { signal } = new AbortController()
         const term = await log.campaign(signal)
         await term.end()
@@ -101,7 +101,7 @@ export function describeLog(name: string, open: OpenLog): void {
         await other.close()
       })
 
-      it('gives the next claim exactly what the last commit left', async () => {
+      it('starts the next claim with exactly the state after the last commit', async () => {
         const writer = await claimed(log)
         await writer.spend(2, 'fill', START_MS)
         await writer.commit({
@@ -134,7 +134,7 @@ export function describeLog(name: string, open: OpenLog): void {
         ['gap/a', 'null'],
       ])
 
-      it('are none in an unused log, then what the last commit of each key left', async () => {
+      it('are empty in an unused log, then the latest of each key', async () => {
         const writer = await claim()
         expect(writer.rows).toEqual(new Map())
         await writer.commit({ events: [], rows })
@@ -155,7 +155,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect(writer.rows).toEqual(new Map())
       })
 
-      it('are durable with the events or not at all', async () => {
+      it('are durable together with the events or not at all', async () => {
         const writer = await claim()
         await writer.commit({ events: [], rows })
         faultHooks.beforeCommit = crash
@@ -166,7 +166,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect((await claim()).rows).toEqual(rows)
       })
 
-      it('are not changed by what the caller does with the map afterwards', async () => {
+      it('are not affected by later changes of the map', async () => {
         const writer = await claim()
         const given = new Map(rows)
         const committed = writer.commit({ events: [], rows: given })
@@ -176,8 +176,8 @@ export function describeLog(name: string, open: OpenLog): void {
       })
     })
 
-    describe('its end', () => {
-      it('is without epoch before the first claim, then at the last committed event', async () => {
+    describe('the end of the log', () => {
+      it('has no epoch before the first claim, then is the last committed event', async () => {
         const { signal } = new AbortController()
         expect(await log.end(signal)).toEqual({ epoch: null, sequence: 0 })
         expect(await log.oldest(signal)).toBe(null)
@@ -192,7 +192,7 @@ export function describeLog(name: string, open: OpenLog): void {
     })
 
     describe('spending', () => {
-      it('counts units by spell and purpose and remembers when', async () => {
+      it('counts units by time bucket and purpose, and remembers when', async () => {
         const writer = await claimed(log)
         await writer.spend(1, 'poll', START_MS + 5)
         await writer.spend(3, 'fill', START_MS + 6)
@@ -205,7 +205,7 @@ export function describeLog(name: string, open: OpenLog): void {
         ])
       })
 
-      it('keeps what was spent when a spend comes with a clock that is far ahead', async () => {
+      it('keeps its counts when the clock of a later spend is far ahead', async () => {
         const writer = await claimed(log)
         const aheadMs = START_MS + 40 * 24 * HOUR_MS
         await writer.spend(2, 'poll', START_MS)
@@ -220,7 +220,7 @@ export function describeLog(name: string, open: OpenLog): void {
         )
       })
 
-      it('gives units back to the spell they were spent in, and never more than were spent', async () => {
+      it('refunds units to the time bucket they were spent in, and never more than were spent', async () => {
         const writer = await claimed(log)
         await writer.spend(3, 'poll', START_MS)
         await writer.spend(2, 'poll', START_MS + HOUR_MS)
@@ -267,7 +267,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect(stored).toEqual({ ...odd, sequence: 1, epoch: writer.state.head.epoch })
       })
 
-      it('keeps the rejected records beside the events, the newest last', async () => {
+      it('keeps the rejected records beside the events, newest last', async () => {
         const writer = await claimed(log)
         await writer.commit({ events: [], rejected: [sampleRejected(1), sampleRejected(2)] })
         await writer.commit({ events: [sampleEvent(1)], rejected: [{ ...sampleRejected(3), guid: 'g' }] })
@@ -276,7 +276,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect(await log.rejected(0)).toEqual([])
       })
 
-      it('knows the newest rejected records again by their hashes, the newest last', async () => {
+      it('returns the newest rejected records by hash, newest last', async () => {
         const writer = await claimed(log)
         const items = Array.from({ length: 40 }, (_, index) => sampleRejected(index))
         for (let first = 0; first < 40; first += 4) {
@@ -296,7 +296,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect((await claimed(log)).state.head).toEqual(writer.state.head)
       })
 
-      it('is not changed by what its caller does with the commit afterwards', async () => {
+      it('is not affected by later changes of the commit object', async () => {
         const writer = await claimed(log)
         const gap = sampleGap('one')
         await writer.commit({ events: [], head: { openGaps: [gap] } })
@@ -305,7 +305,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect((await claimed(log)).state.head.openGaps[0]?.attempts).toBe(0)
       })
 
-      it(`takes ${COMMIT_LIMIT} events and refuses one more with nothing written`, async () => {
+      it(`accepts ${COMMIT_LIMIT} events and refuses one more with nothing written`, async () => {
         const writer = await claimed(log)
         await expect(writer.commit({ events: sampleEvents(1, COMMIT_LIMIT + 1) })).rejects.toThrow(RangeError)
         expect((await claimed(log)).state.head.sequence).toBe(0)
@@ -313,7 +313,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect(await next.commit({ events: sampleEvents(1, COMMIT_LIMIT) })).toHaveLength(COMMIT_LIMIT)
       })
 
-      it('goes on after a commit that was refused for its size', async () => {
+      it('continues after a commit that was refused for its size', async () => {
         const writer = await claimed(log)
         await writer.commit({ events: sampleEvents(1, COMMIT_LIMIT + 1) }).catch(() => undefined)
         expect(sequencesOf(await writer.commit({ events: [sampleEvent(1)] }))).toEqual([1])
@@ -381,7 +381,7 @@ export function describeLog(name: string, open: OpenLog): void {
         await expect(writer.spend(1, 'poll', START_MS)).rejects.toBe(ended)
       })
 
-      it('leaves the state of the writer at the last operation that resolved', async () => {
+      it('leaves the writer state at the last operation that resolved', async () => {
         const writer = await claimed(log)
         await writer.commit({ events: [sampleEvent(1)] })
         faultHooks.afterCommit = crash
@@ -392,7 +392,7 @@ export function describeLog(name: string, open: OpenLog): void {
     })
 
     describe('fencing', () => {
-      it('throws to the earlier writer of two, and shows nothing of it', async () => {
+      it('rejects the earlier of two writers, and shows nothing of its commit', async () => {
         const earlier = await claimed(log)
         const later = await claimed(log)
         await expect(earlier.commit({ events: [sampleEvent(1)] })).rejects.toMatchObject({
@@ -404,7 +404,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect((await claimed(log)).state.ledger.size).toBe(0)
       })
 
-      it('throws to a writer that was released, and lets the next one claim', async () => {
+      it('rejects a writer that was released, and lets the next one claim', async () => {
         const writer = await claimed(log)
         await writer.release()
         await writer.release()
@@ -414,7 +414,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect(next.state.head.sequence).toBe(1)
       })
 
-      it('releases a writer that has died, without a word', async () => {
+      it('releases a failed writer without an error', async () => {
         const writer = await claimed(log)
         faultHooks.beforeCommit = crash
         await writer.commit({ events: [] }).catch(() => undefined)
@@ -439,7 +439,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect((await claimed(log)).state.head.openGaps).toEqual([])
       })
 
-      it('that is broken off leaves the gap open for the next writer', async () => {
+      it('that breaks off leaves the gap open for the next writer', async () => {
         const writer = await claimed(log)
         await writer.commit({
           events: [sampleEvent(1), gapOpened(gap)],
@@ -456,7 +456,7 @@ export function describeLog(name: string, open: OpenLog): void {
     })
 
     describe('following', () => {
-      it('begins before the first claim and sees what is committed later', async () => {
+      it('begins before the first claim and sees later commits', async () => {
         const seen = followed(log, 0, 3)
         const writer = await claimed(log)
         await writer.commit({ events: sampleEvents(1, 2) })
@@ -464,7 +464,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect(sequencesOf(await seen)).toEqual([1, 2, 3])
       })
 
-      it('from any position sees every later event once and in order, while commits go on', async () => {
+      it('from any position sees every later event once and in order, during concurrent commits', async () => {
         const writer = await claimed(log)
         await writer.commit({ events: sampleEvents(1, 700) })
         const positions = [0, 1, 499, 500, 699, 700, 1200]
@@ -496,7 +496,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect(idsOf(seen)).toEqual(idsOf([sampleEvent(9)]))
       })
 
-      it('ends when its signal aborts, and at once when it already has', async () => {
+      it('ends when its signal aborts, and at once if it has aborted', async () => {
         const ended = new AbortController()
         const waiting = log.follow(0, ended.signal)[Symbol.asyncIterator]().next()
         ended.abort()
@@ -523,7 +523,7 @@ export function describeLog(name: string, open: OpenLog): void {
         )
       })
 
-      it('hand out values that nobody can change by holding them', async () => {
+      it('return copies of values, which callers cannot change', async () => {
         const table = log.table<{ n: number }>('one')
         const value = { n: 1 }
         await table.put('a', value)
@@ -531,7 +531,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect((await table.load()).get('a')).toEqual({ n: 1 })
       })
 
-      it('tell every change made after the call, in order, and none made before', async () => {
+      it('report every change made after the call, in order, and none made before', async () => {
         const table = log.table<number>('one')
         await table.put('before', 0)
         const ended = new AbortController()
@@ -557,7 +557,7 @@ export function describeLog(name: string, open: OpenLog): void {
     })
 
     describe('closing', () => {
-      it('may be done twice, and everything later throws', async () => {
+      it('may happen twice, and every later operation throws', async () => {
         const { signal } = new AbortController()
         const term = await log.campaign(signal)
         const writer = await log.claim(term, signal)
@@ -574,7 +574,7 @@ export function describeLog(name: string, open: OpenLog): void {
         expect(() => log.table('one')).toThrow('closed')
       })
 
-      it('ends every following', async () => {
+      it('ends every reader', async () => {
         const waiting = log.follow(0, new AbortController().signal)[Symbol.asyncIterator]().next()
         await log.close()
         expect(await waiting).toMatchObject({ done: true })

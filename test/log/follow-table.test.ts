@@ -4,7 +4,7 @@ import type { Change, Table } from '../../src/log/tables.ts'
 import { until } from '../support/http/api-server.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 
-/** Follows that table; `seen` tells rows and the end of the reading, in order. */
+/** Follows that table; `seen` collects rows and the end of loading, in order. */
 function follow(table: Table<number>) {
   const stop = new AbortController()
   const seen: (string | Change<number>)[] = []
@@ -15,7 +15,7 @@ function follow(table: Table<number>) {
   return { seen, stop, running: followTable(table, reader, stop.signal) }
 }
 
-test('rows come first, then the word that they are read, then every change, until the signal aborts', async () => {
+test('rows are reported first, then the end of loading, then every change, until the signal aborts', async () => {
   const log = createMemoryLog()
   const table = log.table<number>('t')
   await table.put('a', 1)
@@ -29,7 +29,7 @@ test('rows come first, then the word that they are read, then every change, unti
   await running
 })
 
-test('a change during the reading is told behind the rows', async () => {
+test('a change during loading is reported after the rows', async () => {
   const table = createMemoryLog().table<number>('t')
   const load = async () => {
     const rows = await table.load()
@@ -43,7 +43,7 @@ test('a change during the reading is told behind the rows', async () => {
   await running
 })
 
-test('a stop waits for no log that is away', async () => {
+test('a stop does not wait for an unavailable log', async () => {
   const table = createMemoryLog().table<number>('t')
   const { seen, stop, running } = follow({ ...table, load: () => new Promise(() => {}) })
   stop.abort()

@@ -1,6 +1,4 @@
-/**
- * What the contract of src/log/log.ts says of journals, over any adapter. Retention is in the adapters' own tests.
- */
+/** Tests the contract of src/log/log.ts for journals, over any adapter. Retention is in the adapters' own tests. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Journal, JournalBatch } from '../../src/log/journal.ts'
 import type { Log } from '../../src/log/log.ts'
@@ -9,7 +7,7 @@ import type { OpenLog } from './takeovers.ts'
 
 const DAY_MS = 86_400_000
 
-/** The records after a position, up to `count`, with the position after each batch: waits until they are there. */
+/** The next `count` records after a position, with the position after each batch: waits until they exist. */
 export async function journalled<V>(
   journal: Journal<V>,
   after: string | null,
@@ -35,7 +33,7 @@ export function describeJournals(name: string, open: OpenLog): void {
     })
     afterEach(() => log.close())
 
-    it('gives every record once, in the order of appending', async () => {
+    it('returns every record once, in the order of appending', async () => {
       await journal.append([1, 'two', { three: [3, null] }, null])
       await journal.append([])
       await Promise.all([journal.append(['a', 'b']), journal.append(['c'])])
@@ -45,7 +43,7 @@ export function describeJournals(name: string, open: OpenLog): void {
       expect((await journalled(log.journal('other', DAY_MS), null, 1)).records).toEqual(['of another'])
     })
 
-    it('goes on after any position it has given, and with what is appended while it is read', async () => {
+    it('continues after any position it returned, and with records appended during the read', async () => {
       const appending = (async () => {
         for (let n = 0; n < 40; n++) await journal.append([2 * n, 2 * n + 1])
       })()
@@ -60,7 +58,7 @@ export function describeJournals(name: string, open: OpenLog): void {
       }
     })
 
-    it('is handed over in batches that are read in little time, however much there is', async () => {
+    it('returns batches of limited work, however many records there are', async () => {
       const records = Array.from({ length: 40 }, (_, n) => `${n} ${'x'.repeat(50_000)}`)
       await journal.append(records)
       const found = await journalled(journal, null, records.length)
@@ -68,7 +66,7 @@ export function describeJournals(name: string, open: OpenLog): void {
       for (const batch of found.batches) expect(batch.records.length).toBeLessThanOrEqual(6)
     })
 
-    it('is read from its oldest record on where the position is beyond its end', async () => {
+    it('reads from its oldest record if the position is beyond its end', async () => {
       await journal.append([1, 2, 3])
       expect((await journalled(journal, '1000', 3)).records).toEqual([1, 2, 3])
     })
@@ -87,7 +85,7 @@ export function describeJournals(name: string, open: OpenLog): void {
       ])
     })
 
-    it('ends its reading with the signal, and with the log; later use throws', async () => {
+    it('ends reads with the signal, and with the log; later use throws', async () => {
       for await (const batch of journal.read(null, AbortSignal.abort())) expect(batch).toBe('nothing')
       const reading = journalled(journal, null, 1)
       await log.close()
@@ -95,7 +93,7 @@ export function describeJournals(name: string, open: OpenLog): void {
       await expect(journal.append([1])).rejects.toThrow('closed')
     })
 
-    it('refuses a position that no journal has given', async () => {
+    it('refuses a position that it never returned', async () => {
       await expect(journalled(journal, 'next', 1)).rejects.toMatchObject({ code: 'log_damaged' })
     })
   })

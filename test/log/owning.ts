@@ -1,6 +1,4 @@
-/**
- * An owner of shards for the suites of the log: it holds what it gets until it is told to stop. Owns its bookkeeping only.
- */
+/** Owns shards for the log suites: it keeps what it is assigned until it is stopped. */
 import { aborted } from '../../src/lifecycle/aborted.ts'
 import { createWakeup } from '../../src/lifecycle/wakeup.ts'
 import type { Log } from '../../src/log/log.ts'
@@ -11,21 +9,21 @@ import type { Change } from '../../src/log/tables.ts'
 export type Row = unknown
 
 export interface Owner {
-  /** Shards held now, by number. */
+  /** Shards owned now, by number. */
   readonly held: ReadonlyMap<number, Shard<Row>>
-  /** Every shard that came, in the order of coming. */
+  /** Every shard that was assigned, in order. */
   readonly came: readonly Shard<Row>[]
-  /** Resolves when at least that many are held. */
+  /** Resolves when at least that many are owned. */
   holds(count: number): Promise<void>
-  /** Resolves with the shard when it is held. */
+  /** Resolves with the shard once it is owned. */
   shard(number: number): Promise<Shard<Row>>
-  /** Gives everything up. */
+  /** Releases all shards. */
   stop(): Promise<void>
   /** Rejects as `own` does. */
   readonly ended: Promise<void>
 }
 
-/** Begins to own shards of that name. */
+/** Starts an owner of shards of that name. */
 export function beginOwning(log: Log, name: string, count: number): Owner {
   const stopping = new AbortController()
   const wakeup = createWakeup()
@@ -67,12 +65,12 @@ export function putRow(shard: Shard<Row>, key: string, value: Row): Promise<void
   return shard.write([{ key, value }])
 }
 
-/** Changes that put those rows. */
+/** The changes that put those rows. */
 export function puts(rows: Record<string, Row>): Change<Row>[] {
   return Object.entries(rows).map(([key, value]) => ({ key, value }))
 }
 
-/** What the next owner finds in the shards, by number; it gives them up again. */
+/** The rows that the next owner finds in the shards, by number; it releases them again. */
 export async function foundBy(log: Log, name: string, count: number): Promise<Record<string, Row>[]> {
   const owner = beginOwning(log, name, count)
   await owner.holds(count)

@@ -1,6 +1,6 @@
 /**
- * What the contract of src/log/log.ts says of questions and answers, over any adapter. What only several processes show is
- * in the adapters' own tests.
+ * Tests the contract of src/log/log.ts for requests and responses, over any adapter. What only several processes show
+ * is in the adapters' own tests.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { aborted } from '../../src/lifecycle/aborted.ts'
@@ -10,7 +10,7 @@ import type { OpenLog } from './takeovers.ts'
 
 /** Runs the suite over logs that `open` makes. */
 export function describeRequests(name: string, open: OpenLog): void {
-  describe(`questions on the ${name} log`, () => {
+  describe(`requests on the ${name} log`, () => {
     let log: Log
     let stop: AbortController
     beforeEach(async () => {
@@ -23,7 +23,7 @@ export function describeRequests(name: string, open: OpenLog): void {
     const serve = (answer: RequestHandler, signal = stop.signal) => log.requests.serve(answer, signal)
     const echo: RequestHandler = async (question) => `${question}!`
 
-    it('are answered, each with its own answer, several at a time', async () => {
+    it('get their own responses, several at a time', async () => {
       const held = Promise.withResolvers<void>()
       void serve(async (question) => {
         if (question === 'first') await held.promise
@@ -35,7 +35,7 @@ export function describeRequests(name: string, open: OpenLog): void {
       expect(await first).toBe('first!')
     })
 
-    it('keep every character, of an answer of any length that may travel', async () => {
+    it('keep every character of a response, up to the maximum length', async () => {
       const odd = `\u0000"\n\u2028é€😀`
       const long = odd.repeat(200_000).slice(0, 700_001).concat('😀'.repeat(500_000))
       void serve(async (question) => (question === 'long' ? long : question))
@@ -44,7 +44,7 @@ export function describeRequests(name: string, open: OpenLog): void {
       expect(await ask('')).toBe('')
     })
 
-    it('wait for somebody who serves, and for the next when one has ended', async () => {
+    it('wait for a request handler, and for the next when one has ended', async () => {
       const early = ask('early')
       const first = new AbortController()
       const serving = serve(echo, first.signal)
@@ -56,7 +56,7 @@ export function describeRequests(name: string, open: OpenLog): void {
       expect(await late).toBe('late?')
     })
 
-    it('go on to the next who serves when their own has ended without an answer', async () => {
+    it('move to the next request handler when theirs ends without a response', async () => {
       const first = new AbortController()
       const taken = Promise.withResolvers<AbortSignal>()
       const serving = serve((_question, signal) => {
@@ -72,7 +72,7 @@ export function describeRequests(name: string, open: OpenLog): void {
       expect(await asked).toBe('question!')
     })
 
-    it('end with the reason of a signal that aborts, and whoever works on one hears of it', async () => {
+    it('end with the reason of an aborted signal, which reaches the request handler', async () => {
       const gone = new AbortController()
       const taken = Promise.withResolvers<AbortSignal>()
       void serve((_question, signal) => {
@@ -88,7 +88,7 @@ export function describeRequests(name: string, open: OpenLog): void {
       await expect(ask('question', AbortSignal.abort(reason))).rejects.toBe(reason)
     })
 
-    it('that are too long are refused, and a fault in answering is told to whoever serves', async () => {
+    it('that are too long are refused, and an error in a response is reported to the handler', async () => {
       await expect(ask('x'.repeat(LONGEST_REQUEST + 1))).rejects.toThrow(RangeError)
       const fault = new Error('ours')
       const failing = serve(() => Promise.reject(fault))

@@ -1,4 +1,4 @@
-/** How the journals of the logs without another process forget, over a clock that the test moves. */
+/** Tests retention in journals of logs without another process, over a clock that the test moves. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Log } from '../../src/log/log.ts'
 import { createManualClock, type ManualClock } from '../support/time/manual-clock.ts'
@@ -6,13 +6,13 @@ import { journalled } from './journals.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Runs the cases over unused logs that `open` makes on that clock. */
+/** Runs the cases over unused logs that `open` creates on that clock. */
 export function describeRetention(name: string, open: (clock: ManualClock) => Log): void {
-  describe(`a journal on the ${name} log, as time goes by`, () => {
+  describe(`retention of a journal on the ${name} log`, () => {
     let log: Log
     afterEach(() => log.close())
 
-    it('gives no record that is older than it is kept, and no number twice', async () => {
+    it('returns no record older than its retention, and uses no number twice', async () => {
       const clock = createManualClock()
       log = open(clock)
       const journal = log.journal<number>('tries', 24 * HOUR_MS)

@@ -1,6 +1,4 @@
-/**
- * Events, gaps and endings for the suites of the log. Owns their make-up only.
- */
+/** Creates events, gaps and closed gaps for the log suites. */
 import { readDisclosure } from '../../src/core/disclosure.ts'
 import type { Committed, NewEvent } from '../../src/core/event.ts'
 import { disclosureEvent, GAP_FILLED, GAP_OPENED, gapEvent } from '../../src/core/event.ts'
@@ -11,7 +9,7 @@ import type { Log } from '../../src/log/log.ts'
 
 export const START_MS = Date.UTC(2026, 0, 6, 7)
 
-/** The n-th item as its first revision, one a second. */
+/** The n-th item as its first revision, one per second. */
 export function sampleEvent(n: number): NewEvent {
   const timestamp = new Date(START_MS + n * 1000).toISOString()
   const item = {
@@ -61,13 +59,13 @@ export function sampleRejected(n: number): RejectedItem {
   return { raw: `{"broken":${n}`, reason: 'no guid', guid: null, recordedtime: '2026-01-06T07:00:00.000Z' }
 }
 
-/** The poller's writer of the log's next claim. */
+/** The writer of the log's next claim, as the poller gets it. */
 export async function claimed(log: Log): Promise<PollerWriter> {
   const { signal } = new AbortController()
   return new PollerWriter(await log.claim(await log.campaign(signal), signal))
 }
 
-/** Everything committed after `after`, up to `count` events: waits until they are there, then ends the following. */
+/** The next `count` events committed after `after`: waits until they exist, then stops reading. */
 export async function followed(log: Log, after: number, count: number): Promise<Committed[]> {
   const ended = new AbortController()
   const events: Committed[] = []

@@ -1,5 +1,5 @@
 /**
- * What the contract of src/log/log.ts says of shards, over any adapter. What only several processes show is in the
+ * Tests the contract of src/log/log.ts for shards, over any adapter. What only several processes show is in the
  * adapters' own tests.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { LARGEST_ROW_BYTES, type Shard } from '../../src/log/shards.ts'
 import { beginOwning, foundBy, putRow, puts, type Row } from './owning.ts'
 import type { OpenLog } from './takeovers.ts'
 
-/** Few, because some adapters take their time for each. */
+/** Few, because some adapters need time for each. */
 const COUNT = 3
 
 /** Runs the suite over logs that `open` makes. */
@@ -25,7 +25,7 @@ export function describeShards(name: string, open: OpenLog): void {
     const found = () => foundBy(log, 'words', COUNT)
     const lost = expect.objectContaining({ code: 'shard_lost' })
 
-    it('fall all to the one who asks, each once and empty at first', async () => {
+    it('are all assigned to the only owner, each once and empty at first', async () => {
       const owner = own()
       await owner.holds(COUNT)
       expect(owner.came.map(({ number }) => number).sort()).toEqual([0, 1, 2])
@@ -33,7 +33,7 @@ export function describeShards(name: string, open: OpenLog): void {
       await owner.stop()
     })
 
-    it('give the next owner exactly what was written: the latest of each key, and nothing deleted', async () => {
+    it('give the next owner exactly the written rows: the latest of each key, and no deleted ones', async () => {
       const owner = own()
       const shard = await owner.shard(1)
       const odd = { '': 0, '=/ "\n\u2028é😀': ['x', null, { a: '\u0000' }], null: false }
@@ -47,7 +47,7 @@ export function describeShards(name: string, open: OpenLog): void {
       expect(await foundBy(log, 'other', 2)).toEqual([{}, {}])
     })
 
-    it('take effect in the order of the calls, however many come at a time', async () => {
+    it('apply concurrent calls in order', async () => {
       const owner = own()
       await owner.holds(COUNT)
       const writes = Array.from({ length: 300 }, (_, n) => {
@@ -75,7 +75,7 @@ export function describeShards(name: string, open: OpenLog): void {
       expect((await found())[0]).toEqual({ large, ...many })
     })
 
-    it('are lost when they were given up: later writes throw and change nothing', async () => {
+    it('are lost once released: later writes throw and change nothing', async () => {
       const owner = own()
       const shard = await owner.shard(0)
       await putRow(shard, 'a', 1)
@@ -90,7 +90,7 @@ export function describeShards(name: string, open: OpenLog): void {
       expect((await found())[0]).toEqual({ a: 1, b: 1 })
     })
 
-    it('stay with their owner until its work has ended, also after it was told to stop', async () => {
+    it('stay assigned until the owner’s work has ended, also after its signal to stop', async () => {
       const stopping = new AbortController()
       const drained = Promise.withResolvers<void>()
       const owned = log.shards<Row>('words', COUNT).own(async (shard) => {
@@ -117,7 +117,7 @@ export function describeShards(name: string, open: OpenLog): void {
       await second.stop()
     })
 
-    it('are all given up when the work for one of them fails, and its fault is told', async () => {
+    it('are all released when the work for one of them fails, and its error is reported', async () => {
       const fault = new Error('ours')
       const others: AbortSignal[] = []
       const failing = log.shards<Row>('words', COUNT).own(async (shard) => {
@@ -130,7 +130,7 @@ export function describeShards(name: string, open: OpenLog): void {
       expect(await found()).toEqual([{}, {}, {}])
     })
 
-    it('of a signal that has aborted already are nobody’s', async () => {
+    it('are never assigned to a caller whose signal has aborted', async () => {
       const never = log
         .shards('words', COUNT)
         .own(() => Promise.reject(new Error('owned')), AbortSignal.abort())

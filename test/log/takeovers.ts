@@ -1,7 +1,6 @@
 /**
- * The part of the log's contract that stands between two writers: what a claim must do to every earlier one, and what a
- * dead one must leave behind. Owns the cases that hold on every adapter, and those that need a way which a test can
- * break (`LogWay`). Refuses to know what the way is made of.
+ * Tests the log's contract between two writers: how a claim fences every earlier one, and what a crashed one leaves
+ * behind. Some cases run only on adapters whose connection a test can break (`LogWay`).
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { NewEvent } from '../../src/core/event.ts'
@@ -10,32 +9,32 @@ import type { FaultHooks } from '../../src/log/fault-hooks.ts'
 import type { Log } from '../../src/log/log.ts'
 import { claimed, followed, idsOf, START_MS, sampleEvent } from './samples.ts'
 
-/** Opens an unused log that breaks where its faultHooks says. */
+/** Opens an unused log with these fault-injection hooks. */
 export type OpenLog = (faultHooks: FaultHooks) => Promise<Log> | Log
 
-/** Something that is kept on its way. */
+/** Messages that are held on their way. */
 export interface Held {
-  /** Resolves when something is kept. */
+  /** Resolves once a message is held. */
   caught(): Promise<void>
-  /** What comes from now on passes; what is kept stays so. */
+  /** Later messages pass; held ones stay held. */
   lift(): void
-  /** Sends on what is kept, and keeps no more. Answers how much of it still arrived. */
+  /** Sends on the held messages, and holds no more. Returns how many of them arrived. */
   release(): number
 }
 
-/** The way from a log to what it lies on, where a test can break it. */
+/** The connection from a log to its storage, which a test can break. */
 export interface LogWay {
-  /** Keeps whatever asks to read. */
+  /** Holds every read request. */
   holdReads(): Held
-  /** Keeps the word that ends a commit. */
+  /** Holds the message that ends a commit. */
   holdEnds(): Held
-  /** Breaks every connection of this moment; what is kept is still on its way. */
+  /** Breaks every current connection; held messages stay on their way. */
   cut(): void
-  /** Connections that are open now. */
+  /** The number of open connections. */
   readonly connections: number
 }
 
-/** Runs the cases over logs that `open` makes; those that break the way only where there is one. */
+/** Runs the cases over logs that `open` creates; the cases that break the connection only if there is one. */
 export function describeTakeovers(name: string, open: OpenLog, way?: () => LogWay): void {
   describe(`a takeover on the ${name} log`, () => {
     let log: Log
@@ -64,7 +63,7 @@ export function describeTakeovers(name: string, open: OpenLog, way?: () => LogWa
       expect(idsOf(await followed(log, 0, 2))).toEqual(idsOf([sampleEvent(1), sampleEvent(3)]))
     })
 
-    it('shows to a writer that spends no units, and leaves the state of one that still leads as it was', async () => {
+    it('rejects an earlier writer that spends zero units, and does not change the state of a current one', async () => {
       const earlier = await claimed(log)
       await earlier.spend(1, 'poll', START_MS)
       const before = earlier.state
@@ -113,7 +112,7 @@ export function describeTakeovers(name: string, open: OpenLog, way?: () => LogWa
       expect(idsOf(await followed(log, 0, 2))).toEqual(idsOf([sampleEvent(1), sampleEvent(4)]))
     })
 
-    it('leaves nothing open of writers that have died, nor of claims that failed', async () => {
+    it('leaves no connection open of failed writers or failed claims', async () => {
       const crash = (): never => {
         throw new Error('the machine stopped here')
       }
@@ -140,7 +139,7 @@ export function describeTakeovers(name: string, open: OpenLog, way?: () => LogWa
   })
 }
 
-/** What a commit of that event ended with; undefined where it was committed. */
+/** The error of a commit of that event; undefined if it was committed. */
 function ending(writer: PollerWriter, event: NewEvent): Promise<unknown> {
   return writer.commit({ events: [event] }).then(
     () => undefined,

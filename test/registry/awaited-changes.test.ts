@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { BridgeError } from '../../src/errors.ts'
 import { createAwaitedChanges } from '../../src/registry/awaited-changes.ts'
 
-test('a write ends with its change, also where another of its key was refused meanwhile', async () => {
+test('a write resolves with its change, although another of the same key failed meanwhile', async () => {
   const awaited = createAwaitedChanges(new AbortController().signal)
   const away = new BridgeError('log_unavailable', 'away')
   const refused = awaited.write('key', () => Promise.reject(away))
@@ -20,7 +20,7 @@ test('a write ends with its change, also where another of its key was refused me
   await written
 })
 
-test('a write that begins when the change of another is seen waits for its own', async () => {
+test('a write that begins when an earlier change is seen waits for its own change', async () => {
   const awaited = createAwaitedChanges(new AbortController().signal)
   const first = awaited.write('key', () => Promise.resolve())
   awaited.seen('key')

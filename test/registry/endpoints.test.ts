@@ -18,7 +18,7 @@ async function made(endpoints: Endpoints, parts: Parameters<typeof wanted>[0] = 
 
 const everything = { tenant: null, after: '', limit: 100_000 }
 
-test('an endpoint is known as soon as it is made, changed or deleted; on every node that follows the log soon after', async () => {
+test('an endpoint is visible here as soon as it is written, on other nodes soon after', async () => {
   const log = createMemoryLog()
   const [first, second] = [await node(log), await node(log)]
   const endpoint = await made(first.endpoints, { filter: { isins: ['GB00B03MLX29'], types: ['gap'] } })
@@ -37,7 +37,7 @@ test('an endpoint is known as soon as it is made, changed or deleted; on every n
   expect(await second.endpoints.update(endpoint.id, () => ({}))).toBe('unknown')
 })
 
-test('a version is that of a state: the same on all nodes and after a restart, another after every change', async () => {
+test('a version identifies a state: the same on all nodes and after a restart, another after every change', async () => {
   const log = createMemoryLog()
   const { endpoints } = await node(log)
   const { id, version } = await made(endpoints)
@@ -61,7 +61,7 @@ test('a version is that of a state: the same on all nodes and after a restart, a
   expect(back).toMatchObject({ version: [...versions].at(-1) })
 })
 
-test('a filter is one object for as long as it is the same, whatever else of the endpoint changes', async () => {
+test('a filter stays the same object while unchanged, whatever else of the endpoint changes', async () => {
   const { endpoints } = await node(createMemoryLog())
   const { id } = await made(endpoints, { filter: { symbols: ['VOD'] } })
   const filter = endpoints.get(id)?.filter
@@ -72,7 +72,7 @@ test('a filter is one object for as long as it is the same, whatever else of the
   expect(endpoints.get(id)?.filter).toEqual({ symbols: ['BP.'] })
 })
 
-test('changes of one endpoint on a node follow one another: each sees what the one before left', async () => {
+test('concurrent changes of an endpoint on a node run one after the other, each on the result of the earlier one', async () => {
   const { endpoints } = await node(createMemoryLog())
   const { id } = await made(endpoints)
   await Promise.all(
@@ -83,7 +83,7 @@ test('changes of one endpoint on a node follow one another: each sees what the o
   expect(Object.keys(endpoints.get(id)?.headers ?? {})).toHaveLength(20)
 })
 
-test('a change that throws changes nothing, and the next one goes through', async () => {
+test('a change that throws changes nothing, and the next one runs', async () => {
   const { endpoints } = await node(createMemoryLog())
   const { id, version } = await made(endpoints)
   const refusal = new Error('other version')
@@ -96,7 +96,7 @@ test('a change that throws changes nothing, and the next one goes through', asyn
   expect(await endpoints.update(id, () => ({ status: 'paused' }))).toMatchObject({ status: 'paused' })
 })
 
-test('who delivers disables an endpoint once, with the reason; one that is gone is no fault', async () => {
+test('a shard owner disables an endpoint once, with the reason; a deleted one is no error', async () => {
   const { endpoints } = await node(createMemoryLog())
   const { id } = await made(endpoints)
   await endpoints.disable(id, 'gone')
@@ -105,7 +105,7 @@ test('who delivers disables an endpoint once, with the reason; one that is gone 
   await endpoints.disable(newId('ep', 1), 'gone')
 })
 
-test('an endpoint that was deleted stays deleted, though a node that had not heard of it changes it later', async () => {
+test('a deleted endpoint stays deleted, although a node with an old view changes it later', async () => {
   const log = createMemoryLog()
   const { endpoints } = await node(log)
   const { id } = await made(endpoints)
@@ -118,7 +118,7 @@ test('an endpoint that was deleted stays deleted, though a node that had not hea
   expect(endpoints.get(id)).toBeNull()
 })
 
-test('who follows the changes hears of every endpoint first, and then of each that came, changed or went', async () => {
+test('a subscriber gets every endpoint first, and then each created, changed or deleted one', async () => {
   const log = createMemoryLog()
   const first = await node(log)
   const old = await made(first.endpoints)
@@ -142,7 +142,7 @@ test('who follows the changes hears of every endpoint first, and then of each th
   await Promise.all([following, running])
 })
 
-test('a tenant has its limit, whoever asks at the same time; a deleted endpoint makes room', async () => {
+test('each tenant has its limit, also for concurrent requests; a deleted endpoint makes room', async () => {
   const { endpoints } = await node(createMemoryLog())
   const asked = Array.from({ length: MAX_ENDPOINTS_PER_TENANT + 3 }, () => endpoints.create(wanted()))
   const results = await Promise.all(asked)
@@ -153,7 +153,7 @@ test('a tenant has its limit, whoever asks at the same time; a deleted endpoint 
   expect(typeof (await endpoints.create(wanted()))).toBe('object')
 })
 
-test('a tenant has its limit of bytes too: what would exceed it is refused, what makes room never is', async () => {
+test('each tenant has a limit of bytes too: a change that exceeds it is refused, one that frees bytes never', async () => {
   const { endpoints } = await node(createMemoryLog())
   const description = 'x'.repeat(MAX_ENDPOINT_BYTES_PER_TENANT / 4)
   const ids: string[] = []
@@ -168,7 +168,7 @@ test('a tenant has its limit of bytes too: what would exceed it is refused, what
   expect(await endpoints.update(small.id, () => ({ description }))).toMatchObject({ description })
 })
 
-test('an endpoint is disabled and made active also where its tenant has no room for another byte', async () => {
+test('an endpoint is disabled and re-enabled although its tenant has no byte left', async () => {
   const log = createMemoryLog()
   const { endpoints } = await node(log)
   const { id } = await made(endpoints)
@@ -185,7 +185,7 @@ test('an endpoint is disabled and made active also where its tenant has no room 
   expect(endpoints.get(id)).toMatchObject({ status: 'active', disabledReason: null })
 })
 
-test('a row that is no endpoint is told and left out, alone or in the place of one that was', async () => {
+test('an invalid row is logged and left out, also in the place of a valid one', async () => {
   const log = createMemoryLog()
   const table = log.table<unknown>(ENDPOINTS_TABLE)
   const first = await node(log)
@@ -222,7 +222,7 @@ test('a row that is no endpoint is told and left out, alone or in the place of o
   await until(() => endpoints.get(good.id)?.disabledReason === 'of a newer version')
 })
 
-test('a stop lets go of who waits for a log that is away', async () => {
+test('a stop releases callers that wait for an unavailable log', async () => {
   const whole = createMemoryLog()
   const table = whole.table<EndpointRow>(ENDPOINTS_TABLE)
   const unseen = { ...table, changes: () => ({ async *[Symbol.asyncIterator]() {} }) }
@@ -237,7 +237,7 @@ test('a stop lets go of who waits for a log that is away', async () => {
   expect(await waiting).toMatchObject({ id })
 })
 
-test('through any making, changing and deleting, a node and one that starts later agree with the naive list', async () => {
+test('after any sequence of changes, a node and a later one agree with the naive list', async () => {
   const step = fc.oneof(
     fc.record({ tenant: fc.constantFrom('a', 'b') }),
     fc.record({ of: fc.nat(20), maxConcurrency: fc.integer({ min: 1, max: 64 }) }),

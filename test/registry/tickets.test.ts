@@ -13,7 +13,7 @@ const node = (keys: { key: string; oldKey: string | null } = { key: KEY, oldKey:
   createTickets({ keys, clock, mostUsed })
 
 describe('a ticket', () => {
-  test('opens for its token once on each node that has the key', () => {
+  test('authenticates its token once on each node that has the key', () => {
     const [first, second] = [node(), node()]
     const { ticket, expiresAtMs } = first.give(TOKEN)
     expect(expiresAtMs).toBe(clock.now() + 30_000)
@@ -23,14 +23,14 @@ describe('a ticket', () => {
     expect(first.take(ticket)).toBe('used')
   })
 
-  test('needs no escaping in an address, and no two are alike', () => {
+  test('needs no escaping in a URL, and no two are alike', () => {
     const tickets = node()
     const all = Array.from({ length: 20 }, () => tickets.give(TOKEN).ticket)
     expect(new Set(all).size).toBe(20)
     for (const ticket of all) expect(encodeURIComponent(ticket)).toBe(ticket)
   })
 
-  test('ends after 30 s, or with its token', () => {
+  test('expires after 30 s, or with its token', () => {
     const tickets = node()
     const { ticket } = tickets.give(TOKEN)
     const short = tickets.give({ ...TOKEN, expiresAtMs: clock.now() + 1000 })
@@ -44,7 +44,7 @@ describe('a ticket', () => {
     expect([tickets.take(ticket), tickets.take(late.ticket)]).toEqual(['expired', 'expired'])
   })
 
-  test('is good while the key is changed node by node, and no longer than that', () => {
+  test('stays valid while the key is changed node by node, and no longer than that', () => {
     const before = node({ key: KEY, oldKey: null })
     const after = node({ key: NEXT_KEY, oldKey: KEY })
     const ready = node({ key: KEY, oldKey: NEXT_KEY })
@@ -54,7 +54,7 @@ describe('a ticket', () => {
     expect(node({ key: NEXT_KEY, oldKey: null }).take(before.give(TOKEN).ticket)).toBe('unknown')
   })
 
-  test('with any character changed opens nothing new', () => {
+  test('with any character changed authenticates nothing new', () => {
     const { ticket } = node().give(TOKEN)
     fc.assert(
       fc.property(fc.nat(ticket.length - 1), fc.constantFrom(...'aZ09._-%\u0000é'), (at, character) => {
@@ -82,8 +82,8 @@ describe('a ticket', () => {
   })
 })
 
-describe('what was used', () => {
-  test('is remembered to a bound, at which more are refused and none is forgotten', () => {
+describe('the memory of used tickets', () => {
+  test('is limited; when full it refuses tickets and forgets none', () => {
     const tickets = node(undefined, 2)
     const [first, second, third] = [1, 2, 3].map(() => tickets.give(TOKEN).ticket)
     expect(tickets.take(first ?? '')).toMatchObject(TOKEN_ID)
@@ -92,7 +92,7 @@ describe('what was used', () => {
     expect(tickets.take(first ?? '')).toBe('used')
   })
 
-  test('is forgotten when it has expired, and then makes room', () => {
+  test('drops expired tickets, which makes room', () => {
     const tickets = node(undefined, 2)
     for (let round = 0; round < 5; round += 1) {
       const [first, second, third] = [1, 2, 3].map(() => tickets.give(TOKEN).ticket)

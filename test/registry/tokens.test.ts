@@ -13,7 +13,7 @@ import { createManualClock } from '../support/time/manual-clock.ts'
 const HOUR_MS = 3_600_000
 const reading: NewToken = { tenant: 'desk', scopes: ['events:read'], name: null, expiresAtMs: null }
 
-/** A node over that log, which follows it until the test ends. */
+/** A node that follows that log until the test ends. */
 async function node(log: Log, clock = createManualClock()) {
   const { logger, lines } = keepingLogger()
   const tokens = new Tokens({ log, clock, logger })
@@ -27,7 +27,7 @@ async function node(log: Log, clock = createManualClock()) {
   return { tokens, clock, lines, stop }
 }
 
-/** A log whose table can be broken. */
+/** A log whose table a test can break. */
 function logWith(change: (table: Table<Row>) => Partial<Table<Row>>): { log: Log; table: Table<Row> } {
   const whole = createMemoryLog()
   const table = whole.table<Row>(TOKENS_TABLE)
@@ -41,7 +41,7 @@ async function made(tokens: Awaited<ReturnType<typeof node>>['tokens'], wanted: 
   return result
 }
 
-test('a token is good for its tenant and scopes as soon as it is made, on every node that follows the log', async () => {
+test('a token is valid for its tenant and scopes as soon as it is made, on every node that follows the log', async () => {
   const log = createMemoryLog()
   const [first, second] = [await node(log), await node(log)]
   const { text, token } = await made(first.tokens, { scopes: ['webhooks:read'], name: 'dashboards' })
@@ -52,7 +52,7 @@ test('a token is good for its tenant and scopes as soon as it is made, on every 
   expect(second.tokens.get(token.id)).toMatchObject({ name: 'dashboards', tenant: 'desk' })
 })
 
-test('a token has 256 random bits and a prefix that can be known, and only its hash is kept', async () => {
+test('a token has 256 random bits and a recognisable prefix, and only its hash is stored', async () => {
   const log = createMemoryLog()
   const { tokens, lines } = await node(log)
   const all = await Promise.all(Array.from({ length: 20 }, () => made(tokens)))
@@ -63,7 +63,7 @@ test('a token has 256 random bits and a prefix that can be known, and only its h
   for (const { text } of all) expect(kept).not.toContain(text.slice('bridge_'.length))
 })
 
-test('a deleted token is unknown at once here, soon elsewhere, and what goes on with it is told', async () => {
+test('a deleted token is unknown at once here, soon elsewhere, and its open connections end', async () => {
   const log = createMemoryLog()
   const [first, second] = [await node(log), await node(log)]
   const { text, token } = await made(first.tokens)
@@ -77,7 +77,7 @@ test('a deleted token is unknown at once here, soon elsewhere, and what goes on 
   expect(second.tokens.list({ tenant: null, after: '', limit: 10 })).toEqual([])
 })
 
-test('an expired token says so, ends what goes on with it at that moment, and stays in the list', async () => {
+test('an expired token is reported as such, ends its open connections at that moment, and stays in the list', async () => {
   const { tokens, clock } = await node(createMemoryLog())
   const later = await made(tokens, { expiresAtMs: clock.now() + 3 * HOUR_MS })
   const soon = await made(tokens, { expiresAtMs: clock.now() + 90_000 })
@@ -94,7 +94,7 @@ test('an expired token says so, ends what goes on with it at that moment, and st
   expect(clock.nextTimerMs()).toBeNull()
 })
 
-test('an expiry is noticed within a minute of a clock that was set, and is never taken back', async () => {
+test('an expiry is noticed within a minute of a clock change, and is never undone', async () => {
   const { tokens, clock } = await node(createMemoryLog())
   const { text } = await made(tokens, { expiresAtMs: clock.now() + 10 * HOUR_MS })
   const caller = tokens.authenticate(text)
@@ -107,7 +107,7 @@ test('an expiry is noticed within a minute of a clock that was set, and is never
   expect(tokens.authenticate(text)).toBe('expired')
 })
 
-test('an unknown token is unknown only when the tokens have been read: until then nobody can tell', async () => {
+test('a token is unknown only once the tokens are loaded: until then the result is loading', async () => {
   const loaded = Promise.withResolvers<void>()
   const { log } = logWith((table) => ({
     load: async () => {
@@ -127,7 +127,7 @@ test('an unknown token is unknown only when the tokens have been read: until the
   await running
 })
 
-test('the last use is kept to the hour: one write an hour, seen by every node', async () => {
+test('the last use is stored by the hour: one write an hour, visible on every node', async () => {
   const written: number[] = []
   const { log } = logWith((table) => ({
     put(key, value) {
@@ -149,7 +149,7 @@ test('the last use is kept to the hour: one write an hour, seen by every node', 
   expect(written).toEqual([hourMs, hourMs + HOUR_MS])
 })
 
-test('a use that comes late does not bring back a deleted token, and leaves nothing behind', async () => {
+test('a late record of a use does not restore a deleted token, and leaves nothing behind', async () => {
   const log = createMemoryLog()
   const first = await node(log)
   const { text, token } = await made(first.tokens)
@@ -163,7 +163,7 @@ test('a use that comes late does not bring back a deleted token, and leaves noth
   await until(async () => (await table.load()).size === 0)
 })
 
-test('a use that cannot be written is tried again, and nobody who shows a token hears of it', async () => {
+test('a failed write of a use is retried, and does not affect the client', async () => {
   let isBroken = true
   const { log, table } = logWith((whole) => ({
     put: (key, value) =>
@@ -178,7 +178,7 @@ test('a use that cannot be written is tried again, and nobody who shows a token 
   await until(async () => (await table.load()).size === 2)
 })
 
-test('a tenant has its limit, whoever asks at the same time; a deleted one makes room', async () => {
+test('each tenant has its limit, also for concurrent requests; a deleted token makes room', async () => {
   const { tokens } = await node(createMemoryLog())
   const asked = Array.from({ length: MAX_TOKENS_PER_TENANT + 3 }, () => tokens.create(reading))
   const results = await Promise.all(asked)
@@ -189,7 +189,7 @@ test('a tenant has its limit, whoever asks at the same time; a deleted one makes
   expect(typeof (await tokens.create(reading))).toBe('object')
 })
 
-test('a row that is no token grants nothing and is told; a scope of a newer version is left out', async () => {
+test('an invalid row grants nothing and is logged; a scope of a newer version is left out', async () => {
   const log = createMemoryLog()
   const table = log.table<unknown>(TOKENS_TABLE)
   const { text, token } = await made((await node(log)).tokens)
@@ -210,7 +210,7 @@ test('a row that is no token grants nothing and is told; a scope of a newer vers
   expect(lines.filter(({ event }) => event === 'token.unreadable').length).toBeGreaterThanOrEqual(4)
 })
 
-test('through any making, deleting and waiting, a node and one that starts later agree with the naive list', async () => {
+test('after any making, deleting and waiting, a node and a later one agree with the naive list', async () => {
   const step = fc.oneof(
     fc.record({
       tenant: fc.constantFrom('a', 'b'),

@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../support/bridge-process.ts'
 
 const TUESDAY_NOON = Date.parse('2026-02-03T12:00:00Z')
 
-test('without a file the rules alone decide; a file corrects them', () => {
+test('without a file only the rules decide; a file corrects them', () => {
   using directory = temporaryDirectory()
   const file = join(directory.path, 'calendar.json')
   writeFileSync(file, '{"holidays":["2026-02-03"]}')
@@ -14,7 +14,7 @@ test('without a file the rules alone decide; a file corrects them', () => {
   expect(loadCalendar(file).phase(TUESDAY_NOON)).toBe('closed')
 })
 
-test('a file that is not there is a wrong setting, named with what to do', () => {
+test('a missing file is a wrong setting, named with the remedy', () => {
   using directory = temporaryDirectory()
   expect(() => loadCalendar(join(directory.path, 'none.json'))).toThrow(
     expect.objectContaining({

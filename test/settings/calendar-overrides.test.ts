@@ -16,7 +16,7 @@ function refusal(text: string): { message: string; fields: Record<string, string
   throw new Error('was accepted')
 }
 
-test('each list may be missing', () => {
+test('each list is optional', () => {
   expect(parseCalendarOverrides('{}')).toEqual({ holidays: [], businessDays: [], halfDays: [] })
   expect(parseCalendarOverrides('{"halfDays":["2026-12-23"],"holidays":["2027-06-01"]}')).toEqual({
     holidays: ['2027-06-01'],
@@ -25,7 +25,7 @@ test('each list may be missing', () => {
   })
 })
 
-describe('what is wrong is named', () => {
+describe('a calendar file', () => {
   test.each([
     ['{"holiday":["2026-01-01"]}', 'holiday', 'did you mean "holidays"?'],
     ['{"halfdays":[]}', 'halfdays', 'did you mean "halfDays"?'],
@@ -35,12 +35,12 @@ describe('what is wrong is named', () => {
     ['{"businessDays":["2026-02-30"]}', 'businessDays[0]', 'YYYY-MM-DD'],
     ['{"businessDays":["2026-2-3"]}', 'businessDays[0]', 'YYYY-MM-DD'],
     ['{"holidays":["2026-01-05"],"halfDays":["2026-01-05"]}', 'halfDays[0]', 'in holidays too'],
-  ])('%s', (text, field, message) => {
+  ])('%s is refused, naming the wrong entry', (text, field, message) => {
     expect(refusal(text).fields[field]).toContain(message)
   })
 
   test.each(['', 'holidays: []', '[]', 'null', '"x"', '['.repeat(10_000)])(
-    'a file that holds no object',
+    'without a JSON object is refused',
     (text) => {
       expect(refusal(text).message).toMatch(/not JSON|not a JSON object/)
     },

@@ -39,7 +39,7 @@ beforeAll(async () => {
 })
 afterAll(() => folder[Symbol.dispose]())
 
-/** Settings of a node that only needs a token and a key, with these besides. */
+/** Settings of a node that needs only a token and a key, plus these. */
 function load(env: Record<string, string>) {
   return loadSettings(
     {
@@ -56,7 +56,7 @@ function load(env: Record<string, string>) {
   )
 }
 
-/** What is wrong with these, by name. */
+/** The errors of these settings, by name. */
 function wrong(env: Record<string, string>): Record<string, string> {
   try {
     load(env)
@@ -74,7 +74,7 @@ describe('settings of Kafka', () => {
     expect(load({}).kafka).toBeNull()
   })
 
-  test('need nothing but the brokers', () => {
+  test('need only the brokers', () => {
     expect(load(BROKERS).kafka).toEqual({
       brokers: ['one.example:9092', 'two_2:9093'],
       tls: null,
@@ -88,7 +88,7 @@ describe('settings of Kafka', () => {
     })
   })
 
-  test('say what topics are made like', () => {
+  test('set the properties of new topics', () => {
     const { kafka } = load({
       ...BROKERS,
       BRIDGE_TOPIC_PREFIX: 'uk.news',
@@ -104,7 +104,7 @@ describe('settings of Kafka', () => {
     })
   })
 
-  test('turn encryption on by a word or by a file', () => {
+  test('turn encryption on by a keyword or by a file', () => {
     expect(load({ ...BROKERS, BRIDGE_KAFKA_TLS: 'true' }).kafka?.tls).toEqual({
       ca: null,
       cert: null,
@@ -120,7 +120,7 @@ describe('settings of Kafka', () => {
     expect(mutual.kafka?.tls).toEqual({ ca: null, cert: client.cert, key: client.key })
   })
 
-  test('take the password from a file, and show it nowhere', () => {
+  test('read the password from a file, and show it nowhere', () => {
     const { BRIDGE_KAFKA_SASL_PASSWORD, ...user } = SASL
     const tls = { BRIDGE_KAFKA_TLS: 'true' }
     const settings = load({ ...BROKERS, ...tls, ...user, BRIDGE_KAFKA_SASL_PASSWORD_FILE: 'password' })
@@ -152,7 +152,7 @@ describe('settings of Kafka', () => {
     ['BRIDGE_TOPIC_RETENTION', 'PT1M', 'P1M is a month'],
     ['BRIDGE_ALL_RETENTION', 'forever', 'P1Y'],
     ['BRIDGE_ALL_RETENTION', 'P6D', 'at least P7D'],
-  ])('refuse %s = %s with what to write instead', (name, text, advice) => {
+  ])('refuse %s = %s with the correct form', (name, text, advice) => {
     const errors = wrong({ ...BROKERS, ...(name.includes('SASL') ? SASL : {}), [name]: text })
     expect(Object.keys(errors)).toEqual([name])
     expect(errors[name]).toContain(advice)
@@ -187,7 +187,7 @@ describe('settings of Kafka', () => {
     expect(errors[name]).toContain(advice)
   })
 
-  test('want all of a login or nothing of it', () => {
+  test('require a complete login or none', () => {
     const { BRIDGE_KAFKA_SASL_USERNAME } = SASL
     expect(Object.keys(wrong({ ...BROKERS, BRIDGE_KAFKA_SASL_USERNAME })).sort()).toEqual([
       'BRIDGE_KAFKA_SASL_MECHANISM',
@@ -198,7 +198,7 @@ describe('settings of Kafka', () => {
     expect(Object.keys(errors)).toEqual(['BRIDGE_KAFKA_SASL_PASSWORD_FILE'])
   })
 
-  test('are refused without brokers where they would be silently unused, and noted where they do no harm', () => {
+  test('are refused without brokers if they would be silently unused, and noted if they do no harm', () => {
     expect(Object.keys(wrong({ ...SASL, BRIDGE_KAFKA_TLS: 'true' })).sort()).toEqual([
       'BRIDGE_KAFKA_SASL_MECHANISM',
       'BRIDGE_KAFKA_SASL_PASSWORD',

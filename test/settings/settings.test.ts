@@ -36,7 +36,7 @@ function wrong(env: Record<string, string>, readFile = files()): BridgeError {
 }
 
 describe('settings', () => {
-  test('need nothing beyond the upstream and two secrets, and are frozen all the way down', () => {
+  test('need only the upstream and two secrets, and are deeply frozen', () => {
     const settings = loadSettings(whole, files())
     expect(settings.roles).toEqual(['poller', 'webhooks', 'feed', 'api'])
     expect(settings.upstream).toEqual({
@@ -59,7 +59,7 @@ describe('settings', () => {
     expect(Object.isFrozen(settings.upstream?.plan)).toBe(true)
   })
 
-  test('take each figure of the plan from its own override', () => {
+  test('read each figure of the plan from its own override', () => {
     const { upstream } = loadSettings(
       {
         ...whole,
@@ -80,7 +80,7 @@ describe('settings', () => {
     })
   })
 
-  test('have the word for `native` on a node that does not poll too: it reads the same items', () => {
+  test('apply the word for `native` on a node that does not poll too: it reads the same items', () => {
     const { upstream, native } = loadSettings(
       {
         BRIDGE_ROLES: 'api',
@@ -94,7 +94,7 @@ describe('settings', () => {
     expect(native).toEqual({ word: 'house', kind: 'House' })
   })
 
-  test('refuse an unknown name with the near match, wherever it stands', () => {
+  test('refuse an unknown name with the closest match, from every source', () => {
     const error = wrong({ ...whole, BRIDGE_HTTP_PROT: '1' }, files({ '.env': 'BRIDGE_ADMIN_TOKEN_FIL=x' }))
     expect(exitCodeFor(error)).toBe(3)
     expect(error.errors.map(({ field }) => field).sort()).toEqual([
@@ -155,13 +155,13 @@ describe('settings', () => {
     expect(wrong({ ...whole, [name]: text }).errors.map(({ field }) => field)).toEqual([name])
   })
 
-  test('say which roles this version does not have', () => {
+  test('name roles that this version does not have', () => {
     const later = wrong({ ...whole, BRIDGE_ROLES: 'all,console' })
     expect(later.errors[0]?.message).toContain('which this version does not have')
     expect(wrong({ ...whole, BRIDGE_ROLES: 'fed' }).errors[0]?.message).toContain('"feed"')
   })
 
-  test('ask of each role only what it needs', () => {
+  test('require of each role only its own settings', () => {
     expect(loadSettings({ ...whole, BRIDGE_ROLES: 'poller' }, files()).roles).toEqual(['poller'])
     const { BRIDGE_ADMIN_TOKEN, BRIDGE_SECRET_KEY } = whole
     const api = loadSettings({ BRIDGE_ROLES: ' api , feed ', BRIDGE_ADMIN_TOKEN, BRIDGE_SECRET_KEY }, files())
@@ -171,7 +171,7 @@ describe('settings', () => {
     expect(bare.errors.map(({ field }) => field)).toEqual(['BRIDGE_ADMIN_TOKEN', 'BRIDGE_SECRET_KEY'])
   })
 
-  test('take a secret from a file, never from both', () => {
+  test('read a secret from a file, never from both', () => {
     const { BRIDGE_UPSTREAM_KEY, ...rest } = whole
     const readFile = files({ '/run/key': `${BRIDGE_UPSTREAM_KEY}\n`, '/run/empty': '\n' })
     const env = { ...rest, BRIDGE_UPSTREAM_KEY_FILE: '/run/key' }
@@ -181,7 +181,7 @@ describe('settings', () => {
     expect(wrong({ ...rest, BRIDGE_UPSTREAM_KEY_FILE: '/run/empty' }, readFile).errors).toHaveLength(1)
   })
 
-  test('read a .env file, let the environment win, and count an empty value as absent', () => {
+  test('read a .env file, let the environment win, and treat an empty value as absent', () => {
     const readFile = files({ '.env': 'BRIDGE_HTTP_PORT=9000\nBRIDGE_OPS_PORT="0"\nOTHER=1\n' })
     const settings = loadSettings({ ...whole, BRIDGE_HTTP_PORT: '9001', BRIDGE_LOG_LEVEL: ' ' }, readFile)
     expect(settings.http.port).toBe(9001)
@@ -193,7 +193,7 @@ describe('settings', () => {
     expect(wrong(whole, unreadable).message).toContain('.env')
   })
 
-  test('take back what .env says where the environment has it empty, or gives a secret in the other way', () => {
+  test('override .env by an empty value in the environment, or by the other form of a secret', () => {
     const readFile = files({
       '.env': `BRIDGE_HTTP_PORT=9000\nBRIDGE_ADMIN_TOKEN=${TOKEN}-of-the-file`,
       '/run/token': `${TOKEN}-of-the-run`,
@@ -223,7 +223,7 @@ describe('settings', () => {
     expect(`${error.message}${error.hint}${JSON.stringify(error.errors)}`).not.toContain('planted-secret')
   })
 
-  test('say where webhooks may go, nets and ports as lists', () => {
+  test('summarise webhook targets: nets and ports as lists', () => {
     expect(loadSettings(whole, files()).webhooks).toEqual({
       allowNets: [],
       allowHttp: false,
@@ -244,7 +244,7 @@ describe('settings', () => {
     })
   })
 
-  test('have a default that their own field takes, and a meaning', () => {
+  test('have a default that is valid for their own field, and a description', () => {
     for (const name of settingNames) {
       const doc = docOf(name)
       expect(doc.meaning).not.toBe('')
@@ -255,7 +255,7 @@ describe('settings', () => {
     }
   })
 
-  test('never crash on rubbish: they are taken, or refused as settings', () => {
+  test('never crash on garbage: it is accepted, or refused as settings', () => {
     fc.assert(
       fc.property(fc.constantFrom(...settingNames), fc.string({ unit: 'binary' }), (name, text) => {
         try {
@@ -269,7 +269,7 @@ describe('settings', () => {
 })
 
 describe('the share of the fund gateway', () => {
-  test('is at most half of the quota where this process polls: the rest is for polls', () => {
+  test('is at most half of the quota if this process polls: polls need the rest', () => {
     const share = (units: string, roles: string) =>
       loadSettings(
         {
@@ -323,7 +323,7 @@ test('one port for both listeners is refused, with the reason', () => {
   expect(errorsOf({ BRIDGE_HTTP_PORT: '0', BRIDGE_OPS_PORT: '0' })).toEqual([])
 })
 
-test('missing settings are called missing, wrong ones wrong', () => {
+test('missing settings are reported as missing, wrong ones as wrong', () => {
   const load = () =>
     loadSettings({ BRIDGE_ROLES: 'feed', BRIDGE_ADMIN_TOKEN: 'short', BRIDGE_HTTP_PORT: 'x' }, () => '')
   expect(load).toThrow('BRIDGE_SECRET_KEY is missing; BRIDGE_HTTP_PORT, BRIDGE_ADMIN_TOKEN are wrong')

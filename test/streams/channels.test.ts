@@ -1,4 +1,6 @@
-/** Messages of a running feed against the document that describes them: all of them fit, and each of them occurs. */
+/**
+ * Compares messages of a running server with the AsyncAPI document: all of them match, and each documented one occurs.
+ */
 import { describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../src/core/cursor.ts'
 import { isGap } from '../../src/core/event.ts'
@@ -15,7 +17,7 @@ const document = productDocument()
 const misfits = messageJudge(document)
 const foreign = encodeCursor({ epoch: 'Another1', sequence: 9, timeMs: 0 })
 
-/** What the document calls a message. */
+/** The document's name of a message. */
 function nameOf({ type }: StreamMessage): string {
   if (isGap(type)) return 'gap'
   if (type.startsWith('disclosure.')) return 'disclosure'
@@ -24,7 +26,7 @@ function nameOf({ type }: StreamMessage): string {
 
 const starts = ['live', 'earliest', { since: '2026' }, { tail: 2 }, { after: foreign }]
 
-/** Every kind of message that a client of this subprotocol can get, in a life of one connection. */
+/** Every kind of message that a client of this subprotocol can get on one connection. */
 async function wholeLife(api: ApiServer, subprotocol: string): Promise<StreamMessage[]> {
   const client = await openStream(api, { headers: {}, protocols: [subprotocol] })
   const got = (name: string, count = 1) =>
@@ -39,7 +41,7 @@ async function wholeLife(api: ApiServer, subprotocol: string): Promise<StreamMes
   for (const [index, from] of starts.entries()) {
     client.send({ action: 'subscribe', filter: { importance: 'high+', q: 'ITEM' }, from })
     await got('live', index + 1)
-    // Commands are counted by the second.
+    // Commands are limited per second.
     api.clock.advance(1000)
   }
   api.clock.advance(15_000)
@@ -52,7 +54,7 @@ async function wholeLife(api: ApiServer, subprotocol: string): Promise<StreamMes
 describe.each(subprotocols)('of the subprotocol %s', (subprotocol) => {
   const channel = `websocket.${subprotocol}`
 
-  test('every message fits the document, and every message of the document was sent', async () => {
+  test('every message matches the AsyncAPI document, and every documented message is sent', async () => {
     await using api = await startApi({ count: 5 })
     const messages = await wholeLife(api, subprotocol)
     for (const message of messages)
@@ -88,7 +90,7 @@ describe.each(subprotocols)('of the subprotocol %s', (subprotocol) => {
     [{ action: 'subscribe', from: { tail: 1001 } }],
     [{ action: 'subscribe', from: { tail: 1, since: '2026' } }],
     [{ action: 'subscribe', from: {} }],
-  ])('the document takes the command %j where the feed takes it, and only there', (command) => {
+  ])('the document accepts the command %j exactly where the server accepts it', (command) => {
     const refused = misfits(channel, command.action, { payload: command }).length > 0
     expect(refused).toBe(isRefused(command))
   })
@@ -104,7 +106,7 @@ function isRefused(command: Record<string, unknown>): boolean {
   }
 }
 
-test('of server-sent events every block fits the document, and every message of the document was sent', async () => {
+test('every block of server-sent events matches the document, and every documented message is sent', async () => {
   await using api = await startApi({ count: 5 })
   const response = await fetch(`${api.url}/v1/events?after=${foreign}`, { headers: api.auth })
   const parser = createSseParser()

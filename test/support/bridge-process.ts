@@ -1,6 +1,6 @@
 /**
- * The product as a process of its own: started the way an operator starts it, stopped or killed by pid. Owns the
- * child, its ready line and what it wrote.
+ * Runs the product as a separate process: started as an operator starts it, stopped or killed by pid, with its ready
+ * line and output recorded.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -24,7 +24,7 @@ export interface BridgeProcess extends CommandProcess {
   readonly ready: Ready
 }
 
-/** A directory that goes away with the test. */
+/** A directory that is deleted after the test. */
 export function temporaryDirectory(): { path: string; [Symbol.dispose](): void } {
   const path = mkdtempSync(join(tmpdir(), 'bridge-test-'))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
@@ -73,7 +73,7 @@ export interface CommandProcess {
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/** Starts `bridge <args>`; `inside` is what comes before the command. */
+/** Starts `bridge <args>`; `inside` is prefixed to the command. */
 export function startCommand(
   args: string[],
   env: Record<string, string>,
@@ -129,10 +129,10 @@ function spawnBridge(
   const child = spawn(file, rest, {
     env: { PATH, HOME, ...env },
     cwd: env.BRIDGE_DATA_DIR ?? tmpdir(),
-    // A script of ours may take orders; the product takes none.
+    // A test script may take orders over IPC; the product takes none.
     stdio: ['ignore', 'pipe', 'pipe', ...(script === MAIN ? [] : ['ipc' as const])],
   })
-  // A test that fails half way leaves no process behind.
+  // A failing test leaves no process behind.
   const end = (): void => void child.kill('SIGKILL')
   process.once('exit', end)
   child.once('close', () => process.off('exit', end))

@@ -1,7 +1,4 @@
-/**
- * A headless Chromium with one page, driven over its DevTools protocol. Owns the process, its directory and the
- * connection; what the page logs goes to stderr. Refuses to know what the page is for.
- */
+/** Runs a headless Chromium with one page, driven over its DevTools protocol. What the page logs goes to stderr. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -12,7 +9,7 @@ import { eventually } from './http/api-client.ts'
 
 /** One page. */
 export interface BrowserPage {
-  /** The value of the expression, which is awaited where it is a promise. Rejects with what the page throws. */
+  /** The value of the expression, awaited if it is a promise. Rejects with the page's error. */
   evaluate<T>(expression: string): Promise<T>
   /** Ends the whole browser. */
   [Symbol.asyncDispose](): Promise<void>
@@ -39,7 +36,7 @@ export async function openInChromium(url: string): Promise<BrowserPage> {
   const child = spawn('chromium', [...FLAGS, `--user-data-dir=${directory}`], {
     env: { PATH: process.env.PATH, HOME: directory },
     stdio: 'ignore',
-    // A group of its own: its helpers end with it.
+    // A separate process group: its helper processes end with it.
     detached: true,
   })
   const ended = new Promise((resolve) => child.once('close', resolve).once('error', resolve))
@@ -52,7 +49,7 @@ export async function openInChromium(url: string): Promise<BrowserPage> {
     process.off('exit', kill)
     kill()
     await ended
-    // Helpers that are dying still write for a moment.
+    // Ending helper processes still write for a moment.
     rmSync(directory, { recursive: true, force: true, maxRetries: 20 })
   }
   try {
@@ -77,7 +74,7 @@ export async function openInChromium(url: string): Promise<BrowserPage> {
   }
 }
 
-/** Before the page there is an empty one, and a loaded page is complete. */
+/** Waits past the initial empty page until the page is completely loaded. */
 function isLoaded(state: string): boolean {
   return state.startsWith('http') && state.endsWith('complete')
 }
@@ -87,10 +84,10 @@ interface Evaluated<T> {
   exceptionDetails?: { text: string; exception?: { description?: string } }
 }
 
-/** Calls a method of the protocol. Rejects with what the browser says. */
+/** Calls a method of the protocol. Rejects with the browser's error. */
 type Ask = <T>(method: string, params: object, sessionId?: string) => Promise<T>
 
-/** An answer has an `id`, an event a `method`. */
+/** A response has an `id`, an event a `method`. */
 interface DevToolsMessage {
   id?: number
   method?: string

@@ -1,4 +1,4 @@
-/** A logger that keeps its lines for a test to look at. */
+/** A logger that keeps its lines for assertions. */
 import type { LogFields, Logger } from '../../src/obs/logger.ts'
 
 export interface KeptLine {
@@ -7,7 +7,7 @@ export interface KeptLine {
   fields: LogFields
 }
 
-/** The logger and what it was told. */
+/** The logger and its lines. */
 export function keepingLogger(): { logger: Logger; lines: KeptLine[] } {
   const lines: KeptLine[] = []
   const line =

@@ -1,4 +1,4 @@
-/** What a test's process holds after everything that nobody refers to is gone. Owns the call of the collector. */
+/** Measures the memory that a test process holds after garbage collection. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 export async function liveBytes(): Promise<number> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  // What a socket held is let go of some turns after it is closed.
+  // The memory of a socket is released some ticks after it is closed.
   for (let round = 0; round < 3; round += 1) {
     await new Promise((resolve) => setImmediate(resolve))
     collect()

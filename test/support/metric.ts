@@ -1,4 +1,4 @@
-/** One figure of a scrape, for tests. */
+/** Reads one figure of a metrics scrape. */
 import type { Metrics } from '../../src/obs/metrics.ts'
 
 /** The value of the series written exactly so, without the prefix `bridge_`. */

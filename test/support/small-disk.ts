@@ -1,7 +1,6 @@
 /**
- * A file system of some megabytes that one test has alone: memory, mounted in a namespace of its own, so that nothing of the
- * machine changes, no rights are needed where the kernel lets users have namespaces, and nothing is left when the test dies.
- * Owns that the disk is made, filled, emptied and gone. Refuses to know what lies on it.
+ * Mounts a file system of some megabytes for one test: memory, in a namespace of its own. Nothing of the machine
+ * changes, no rights are needed where the kernel lets users have namespaces, and nothing is left when the test dies.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +10,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const MOUNT = 'mount -t tmpfs -o "size=$1,mode=700" small-disk "$0"'
-/** Lives as long as its standard input: as the test does. */
+/** Lives as long as its standard input, and so as long as the test. */
 const HOLD = `${MOUNT} && echo mounted && exec cat`
 const BLOCK_BYTES = 4096
 const NAMESPACES = ['--user', '--map-root-user', '--mount']
@@ -19,9 +18,9 @@ const NAMESPACES = ['--user', '--map-root-user', '--mount']
 export interface SmallDisk extends AsyncDisposable {
   /** Where it is mounted, for processes that `inside` starts. */
   readonly path: string
-  /** What comes before a command, for it to see the disk. */
+  /** The command prefix with which a process sees the disk. */
   readonly inside: readonly string[]
-  /** Writes a file until there is no room, not for another byte. */
+  /** Writes a file until not one more byte fits. */
   fill(): void
   /** Removes it. */
   makeRoom(): void
@@ -33,7 +32,7 @@ export function canHaveSmallDisk(): boolean {
   return spawnSync('unshare', [...NAMESPACES, 'sh', '-c', MOUNT, folder.path, '64k']).status === 0
 }
 
-/** Mounts one. Rejects with what the system said. */
+/** Mounts one. Rejects with the system's error. */
 export async function startSmallDisk(bytes: number): Promise<SmallDisk> {
   const folder = temporaryFolder()
   const holder = spawn('unshare', [...NAMESPACES, 'sh', '-c', HOLD, folder.path, String(bytes)], {

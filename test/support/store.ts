@@ -1,4 +1,4 @@
-/** A store of events in memory with the one read path over it, for tests of readers. */
+/** Keeps events in memory behind the one read path, for tests of readers. */
 
 import { eventsBetween } from '../../src/archive/reading/query.ts'
 import { createReader, type Reader } from '../../src/archive/reading/reader.ts'
@@ -11,7 +11,7 @@ import type { Clock } from '../../src/lifecycle/clock.ts'
 export const EPOCH = 'Epoch001'
 const FIRST_MS = Date.parse('2026-01-06T07:00:00Z')
 
-/** The event at `sequence`: one a second from 07:00, headline `item <sequence>`, category FR on every tenth. */
+/** The event at `sequence`: one per second from 07:00, headline `item <sequence>`, category FR on every tenth. */
 export function eventAt(sequence: number, epoch = EPOCH): Committed {
   const timeMs = FIRST_MS + sequence * 1000
   const time = new Date(timeMs).toISOString()

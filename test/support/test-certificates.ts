@@ -1,6 +1,6 @@
 /**
- * Keys and certificates of test servers, made in the process: any names, any dates, which the command line of OpenSSL 3.0
- * refuses for an expired one. Owns as much of X.509 (RFC 5280) as TLS asks for. Refuses to keep any of it.
+ * Creates keys and certificates of test servers in the process, with any names and dates. The command line of OpenSSL
+ * 3.0 refuses to create an expired one. Covers as much of X.509 (RFC 5280) as TLS requires.
  */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 

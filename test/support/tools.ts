@@ -1,6 +1,6 @@
 /**
- * Programs that some tests and benches run and that a machine may lack. Owns what happens then: they are left out, or fail
- * under `REQUIRE_TOOLS=1`, which `.ci/run` sets. Refuses to install anything.
+ * Finds programs that some tests and benches run and that a machine may lack. Without them those are skipped, or fail
+ * under `REQUIRE_TOOLS=1`, which `.ci/run` sets. It installs nothing.
  */
 import { spawn, spawnSync } from 'node:child_process'
 

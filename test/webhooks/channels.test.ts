@@ -1,4 +1,4 @@
-/** Deliveries as a receiver gets them against the document that describes them. */
+/** Compares deliveries as a receiver gets them with the AsyncAPI document. */
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Committed, encodeAttributes, gapEvent, gapTypes, joinEvent } from '../../src/core/event.ts'
@@ -18,7 +18,7 @@ import { endpointOf } from '../support/webhooks/webhook-world.ts'
 const document = productDocument()
 const misfits = messageJudge(document)
 
-/** Every body that is delivered, with what the document calls it. */
+/** Every delivered body, with the document's name of the message. */
 function bodies(): { name: string; id: string; json: string }[] {
   const committed: Committed[] = [
     { ...eventAt(1), late: true, replacesid: 'urn:newsml:example:0' },
@@ -41,7 +41,7 @@ function bodies(): { name: string; id: string; json: string }[] {
   ]
 }
 
-test('every delivery fits the document, under one secret and two, and every message of the document was sent', async () => {
+test('every delivery matches the AsyncAPI document, under one secret and two, and every documented message is sent', async () => {
   await using receiver = await startReceiver()
   const rules = addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: [443] })
   const sender = createSender({ rules, proxyUrl: null, clock: systemClock })

@@ -1,6 +1,6 @@
 /**
- * Receivers of webhooks on this machine, each at an address of its own below 127/8: one that may be reached plays the public
- * host, another the one that must not be. Owns listeners and the count of what reached them. Refuses to know the guard.
+ * Starts webhook receivers on this machine, each at its own address below 127/8. One plays the allowed public host,
+ * another the forbidden one; each counts its connections and requests.
  */
 import { once } from 'node:events'
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -11,19 +11,19 @@ import type { TestCertificate } from '../support/test-certificates.ts'
 export interface Receiver {
   address: string
   port: number
-  /** TCP connections so far. */
+  /** The number of TCP connections so far. */
   connections(): number
-  /** Connections that are open now. */
+  /** The number of open connections. */
   open(): number
   /** Requests so far, in order, with their bodies. */
   requests: { request: IncomingMessage; body: string }[]
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** What a receiver does with a request whose body it has read. */
+/** Handles a request whose body was read. */
 export type Reply = (response: ServerResponse, request: IncomingMessage) => void
 
-/** A receiver that answers every request with the reply, over TLS where there is a certificate. */
+/** A receiver that handles every request with `reply`, over TLS if there is a certificate. */
 export async function startReceiver(
   reply: Reply,
   {
@@ -43,7 +43,7 @@ export async function startReceiver(
   return { ...(await listening(server, address, port)), requests }
 }
 
-/** A receiver that does with each connection what it is told, once the first bytes have come. */
+/** A receiver with a scripted action for each connection, once its first bytes have arrived. */
 export async function startRawReceiver(onSocket: (socket: Socket) => void): Promise<Receiver> {
   const server = createTcp((socket) => {
     socket.on('error', () => {})
@@ -52,7 +52,7 @@ export async function startRawReceiver(onSocket: (socket: Socket) => void): Prom
   return { ...(await listening(server, '127.0.0.2', 0)), requests: [] }
 }
 
-/** Answers with this status, body and these headers. */
+/** Responds with this status, body and these headers. */
 export function answering(status: number, body = '', headers: Record<string, string> = {}): Reply {
   return (response) => void response.writeHead(status, headers).end(body)
 }

@@ -67,7 +67,7 @@ async function startRole(log: Log, clock: Clock, secrets = box) {
   return { webhooks, endpoints, scripted, lines, stop, running }
 }
 
-/** What lies in the shard of that endpoint. */
+/** The rows in the shard of that endpoint. */
 async function rowsOf(log: Log, endpointId: string): Promise<string[]> {
   const stop = new AbortController()
   const keys: string[] = []
@@ -78,7 +78,7 @@ async function rowsOf(log: Log, endpointId: string): Promise<string[]> {
   return keys
 }
 
-/** Rows that somebody left in the shard of that endpoint. */
+/** Writes rows of another process to the shard of that endpoint. */
 async function leaveRow(log: Log, endpointId: string): Promise<void> {
   const cursor = createScriptedReader(systemClock).reader.cursorAt(0)
   const row: DeliveryRow = { kind: 'position', cursor, ahead: [], failingSinceMs: null }
@@ -90,12 +90,12 @@ async function leaveRow(log: Log, endpointId: string): Promise<void> {
   }, stop.signal)
 }
 
-test('the shard of an endpoint is what it was in every version', () => {
+test('an endpoint maps to the same shard in every version', () => {
   expect(['ep_a', 'ep_b', 'ep_01JABCDEFG', 'x'].map(shardOf)).toEqual([14, 11, 46, 2])
 })
 
-describe('the role', () => {
-  test('asks for no shard before there is an endpoint, and then has a worker for each', async () => {
+describe('the webhook role', () => {
+  test('requests no shard before an endpoint exists, and then runs a worker for each', async () => {
     const log = createMemoryLog()
     const { webhooks, endpoints } = await startRole(log, createManualClock())
     expect(await rowsOf(log, 'ep_a')).toEqual([])
@@ -105,7 +105,7 @@ describe('the role', () => {
     expect(webhooks.isWell()).toBe(true)
   })
 
-  test('opens the secret of an endpoint once, also when another endpoint is added', async () => {
+  test('decrypts the secret of an endpoint once, also when another endpoint is added', async () => {
     const opened: string[] = []
     const noting = {
       ...box,
@@ -123,7 +123,7 @@ describe('the role', () => {
     expect(opened).toEqual(['ep_a', 'ep_b'])
   })
 
-  test('removes the rows of an endpoint that was deleted, here or before, and of no other', async () => {
+  test('deletes the rows of an endpoint that was deleted, here or earlier, and of no other', async () => {
     const log = createMemoryLog()
     const clock = createManualClock()
     await log.table(ENDPOINTS_TABLE).put('ep_newer', { kind: 'of a version to come' })
@@ -145,7 +145,7 @@ describe('the role', () => {
     expect(await rowsOf(log, 'ep_here')).toEqual(['ep_here/position'])
   })
 
-  test('is not well from four seconds after a write began that does not end, and says once which shard', async () => {
+  test('reports unhealthy four seconds after a write began that does not end, and logs the shard once', async () => {
     const memory = createMemoryLog()
     const clock = createManualClock()
     let letGo = Promise.withResolvers<void>()
@@ -198,7 +198,7 @@ describe('the role', () => {
     expect(webhooks.isWell()).toBe(true)
   })
 
-  test('is not well from four seconds after a shard that falls to it could not be loaded', async () => {
+  test('reports unhealthy four seconds after an assigned shard could not be loaded', async () => {
     const clock = createManualClock()
     let loadingSinceMs: number | null = null
     const log: Log = {
@@ -225,7 +225,7 @@ describe('the role', () => {
     expect(webhooks.isWell()).toBe(true)
   })
 
-  test('sends nothing for an endpoint whose secret no key opens, says so, and delivers once it is rotated', async () => {
+  test('sends nothing to an endpoint whose secret no key opens, logs that, and delivers once it is rotated', async () => {
     const log = createMemoryLog()
     await using receiver = await startReceiver()
     const { endpoints, scripted, lines } = await startRole(log, systemClock)

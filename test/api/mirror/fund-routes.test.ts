@@ -19,7 +19,7 @@ interface ErrorBody {
   error: { message: string; hint?: string }
 }
 
-/** The nine paths over a source that keeps what it is asked. */
+/** The nine paths over a source that records its requests. */
 async function openRoutes(plan: PlanName | null = 'advanced') {
   const asked: { query: FundQuery; target: string }[] = []
   const refused: Violation[] = []
@@ -48,7 +48,7 @@ async function openRoutes(plan: PlanName | null = 'advanced') {
     const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v2${path}`)
     return { status: response.status, body: (await response.json()) as ErrorBody }
   }
-  /** The query that a path becomes. */
+  /** The source query for a path. */
   const queryOf = async (path: string): Promise<FundQuery | undefined> => {
     const { status, body } = await get(path)
     if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`)
@@ -57,7 +57,7 @@ async function openRoutes(plan: PlanName | null = 'advanced') {
   return { get, queryOf, asked, refused }
 }
 
-test('each of the nine paths reaches the source as its own query, with the target as it was sent', async () => {
+test('each of the nine paths reaches the source as its own query, with the target unchanged', async () => {
   const { get, asked } = await openRoutes()
   for (const path of PATHS) expect((await get(path)).status, path).toBe(200)
   expect(asked.map(({ target }) => target)).toEqual(PATHS)
@@ -71,7 +71,7 @@ test('each of the nine paths reaches the source as its own query, with the targe
 })
 
 test.each(['free', 'lite'] as const)(
-  'the plan "%s" is refused on all nine with 403 and told which plan has them',
+  'the plan "%s" is refused on all nine paths with 403 and the plan that has them',
   async (plan) => {
     const { get, asked, refused } = await openRoutes(plan)
     for (const path of [...PATHS, '/nav?pageSize=wrong']) {
@@ -85,12 +85,15 @@ test.each(['free', 'lite'] as const)(
   },
 )
 
-test.each(['advanced', 'ultimate', 'enterprise'] as const)('the plan "%s" has all nine', async (plan) => {
-  const { get } = await openRoutes(plan)
-  for (const path of PATHS) expect((await get(path)).status, path).toBe(200)
-})
+test.each(['advanced', 'ultimate', 'enterprise'] as const)(
+  'the plan "%s" has all nine paths',
+  async (plan) => {
+    const { get } = await openRoutes(plan)
+    for (const path of PATHS) expect((await get(path)).status, path).toBe(200)
+  },
+)
 
-test('without a key each answers 401', async () => {
+test('without a key each path answers 401', async () => {
   const { get, refused } = await openRoutes(null)
   for (const path of PATHS) expect((await get(path)).status, path).toBe(401)
   expect(refused).toEqual(PATHS.map(() => 'unauthorised'))
@@ -136,7 +139,7 @@ test('a malformed identifier answers 400 with a hint, and never reaches the sour
   expect(new Set(refused)).toEqual(new Set(['parameter_invalid']))
 })
 
-test('a history takes partial dates, a page size within the plan, and a page number', async () => {
+test('a history accepts partial dates, a page size within the plan, and a page number', async () => {
   const { queryOf } = await openRoutes()
   expect(await queryOf(`/dividends/${ISIN}/history`)).toEqual({
     kind: 'history',
@@ -158,7 +161,7 @@ test('a history takes partial dates, a page size within the plan, and a page num
   })
 })
 
-test('the list of NAVs takes isins in both forms, and is paged by number or polled', async () => {
+test('the list of NAVs accepts isins in both forms, and is paged by number or polled', async () => {
   const { queryOf } = await openRoutes()
   const other = 'GB0002634946'
   const plain = { kind: 'navs', isins: null, pageSize: 50, warnings: [] }
@@ -176,7 +179,7 @@ test('the list of NAVs takes isins in both forms, and is paged by number or poll
   })
 })
 
-test('a parameter that cannot be followed answers 400 and says why', async () => {
+test('an invalid parameter answers 400 and says why', async () => {
   const { get, asked, refused } = await openRoutes()
   const history = `/nav/${ISIN}/history`
   const wrong: [path: string, violation: Violation, says: RegExp][] = [

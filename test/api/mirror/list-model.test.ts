@@ -18,7 +18,7 @@ const NATIVE = ['RE', 'HO', 'XX']
 const WORDS = ['Final Results', 'Holding(s) in Company', 'net asset value', 'FINAL dividend ']
 const FIRST_MS = Date.parse('2026-02-01T00:00:00Z')
 
-/** A member that may be absent altogether. */
+/** An optional member. */
 const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(arbitrary, { nil: undefined })
 
@@ -86,7 +86,7 @@ const query = fc.record({
 })
 type Query = typeof query extends fc.Arbitrary<infer T> ? T : never
 
-/** First and last moment of a date text, written out by hand. */
+/** First and last moment of a date text, computed independently. */
 const PERIODS: Record<string, [string, string]> = {
   '2026': ['2026-01-01T00:00:00Z', '2026-12-31T23:59:59Z'],
   '2026-02': ['2026-02-01T00:00:00Z', '2026-02-28T23:59:59Z'],
@@ -99,7 +99,7 @@ const PERIODS: Record<string, [string, string]> = {
 const issuerOf = (listed: Item): Company => listed.issuer as Company
 const keyOf = (party: Company): string => party.lei ?? party.name
 
-/** The list as one reads the specification, without any index or order of its own. */
+/** The list by a plain reading of the specification, without an index. */
 function naiveList(items: Item[], asked: Query): string[] {
   const instrumentMatches = (names: string[] | undefined, read: (party: Company) => string | undefined) => {
     if (names === undefined) return () => true
@@ -121,7 +121,7 @@ function naiveList(items: Item[], asked: Query): string[] {
       (tag) => tag.kind === kind && codes.includes(tag.code),
     )
   const to = asked.dateTo === undefined ? Infinity : Date.parse(PERIODS[asked.dateTo]?.[1] ?? '')
-  // Without `dateFrom` thirty days before `dateTo`, but for an instrument its whole history. Now is close to every item.
+  // The default `dateFrom` is thirty days before `dateTo`, for an instrument its whole history. Now is close to every item.
   const ofInstrument = asked.isins !== undefined || asked.symbols !== undefined
   const defaultFrom = ofInstrument || to === Infinity ? -Infinity : to - 30 * 86_400_000
   const from = asked.dateFrom === undefined ? defaultFrom : Date.parse(PERIODS[asked.dateFrom]?.[0] ?? '')
@@ -145,7 +145,7 @@ function newestFirst(left: Item, right: Item): number {
   return Date.parse(right.timestamp) - Date.parse(left.timestamp) || (left.guid < right.guid ? 1 : -1)
 }
 
-/** The query string, lists in the plural or the singular form. */
+/** The query string, with lists in plural or singular form. */
 function textOf(asked: Query): string {
   const params = new URLSearchParams()
   for (const [name, value] of Object.entries(asked)) {
@@ -158,14 +158,14 @@ function textOf(asked: Query): string {
   return params.toString()
 }
 
-/** Both services that answer by these rules, filled in the order of time. */
+/** Both services with these rules, filled in the order of time. */
 const services = [
   ['the sandbox', () => openMirror()],
   ['the copy', () => openCopy(NOW_MS)],
 ] as const
 
 test.each(services)(
-  '%s: a list is what a plain reading of the specification gives, in every paging mode',
+  '%s: a list matches a plain reading of the specification, in every paging mode',
   async (_, open) => {
     const { list, publish, empty } = await open()
     await fc.assert(
@@ -191,7 +191,7 @@ test.each(services)(
 )
 
 test.each(services)(
-  '%s: a walk gives what was there when it began, once each, whatever is inserted meanwhile',
+  '%s: a page scan returns each item that existed when it began once, whatever is inserted meanwhile',
   async (_, open) => {
     const { list, publish, empty } = await open()
     await fc.assert(
@@ -210,7 +210,7 @@ test.each(services)(
 )
 
 test.each(services)(
-  '%s: polling gives the newest page of what lies after the cursor, and says when more does',
+  '%s: polling returns the newest page after the cursor, and reports when more items follow',
   async (_, open) => {
     const { list, publish, empty } = await open()
     await fc.assert(

@@ -5,8 +5,8 @@ import { openCopy } from '../routes/replica-server.ts'
 import { NOW_MS, openMirror } from './mirror-server.ts'
 
 /**
- * A market as its companies know it. A company is known by its LEI under every name it had; one without LEI has one name
- * here, because nothing else would tell that it is the same. Instruments are siblings; a symbol may move from one to
+ * A market with its true companies. A company is identified by its LEI under every name it had; one without LEI has one name
+ * here, because nothing else would identify it. Instruments are siblings; a symbol may move from one to
  * another, of any company, as symbols do over time.
  */
 interface Company {
@@ -15,7 +15,7 @@ interface Company {
   isins: string[]
 }
 
-/** One company named by an item: which, under which of its names, tagged with which instrument and symbol if any. */
+/** A company named by an item: its name there, and the tagged instrument and symbol if any. */
 interface Mention {
   company: number
   name: number
@@ -63,7 +63,7 @@ function isTagged({ company, tag }: Mention, asked: Question): boolean {
   return ofCompany(ofCompany(COMPANIES, company).isins, tag.isin) === asked.isin
 }
 
-/** The three readings of specification §4.1.4, from what the companies know. */
+/** The three matching rules of specification §4.1.4, from the true companies. */
 const readings: Record<string, (items: Published[], asked: Question) => Published[]> = {
   exact: (items, asked) => items.filter(({ by }) => isTagged(by, asked)),
   issuer: (items, asked) => {
@@ -103,28 +103,31 @@ function itemsOf(published: readonly Published[]): Item[] {
 test.each([
   ['the sandbox', () => openMirror()],
   ['the copy', () => openCopy(NOW_MS)],
-] as const)('%s: issuer, related and exact reach what their companies published', async (_, open) => {
-  const { list, publish, empty } = await open()
-  await fc.assert(
-    fc.asyncProperty(
-      market,
-      fc.array(question, { minLength: 2, maxLength: 2 }),
-      async (published, questions) => {
-        empty()
-        publish(itemsOf(published))
-        for (const asked of questions) {
-          for (const [match, reading] of Object.entries(readings)) {
-            const expected = reading(published, asked).map((one) => `urn:x:${published.indexOf(one)}`)
-            const reply = await list({ ...asked, match, pageSize: 200 })
-            expect({ match, asked, found: guids(reply) }).toEqual({
-              match,
-              asked,
-              found: expected.toReversed(),
-            })
+] as const)(
+  '%s: issuer, related and exact match the items that their companies published',
+  async (_, open) => {
+    const { list, publish, empty } = await open()
+    await fc.assert(
+      fc.asyncProperty(
+        market,
+        fc.array(question, { minLength: 2, maxLength: 2 }),
+        async (published, questions) => {
+          empty()
+          publish(itemsOf(published))
+          for (const asked of questions) {
+            for (const [match, reading] of Object.entries(readings)) {
+              const expected = reading(published, asked).map((one) => `urn:x:${published.indexOf(one)}`)
+              const reply = await list({ ...asked, match, pageSize: 200 })
+              expect({ match, asked, found: guids(reply) }).toEqual({
+                match,
+                asked,
+                found: expected.toReversed(),
+              })
+            }
           }
-        }
-      },
-    ),
-    { numRuns: 60 },
-  )
-})
+        },
+      ),
+      { numRuns: 60 },
+    )
+  },
+)

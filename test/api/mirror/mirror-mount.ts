@@ -1,4 +1,4 @@
-/** The bridge's `/v2` on a real socket, with nothing beside it. Owns no promises of its own. */
+/** Serves the bridge's `/v2` on a real socket, with nothing beside it. */
 import { onTestFinished } from 'vitest'
 import type { MirrorRoute } from '../../../src/api/mirror/route.ts'
 import { bridgeMirror } from '../../../src/api/routes/mirror-router.ts'
@@ -8,7 +8,7 @@ import { listen } from '../../../src/http/listener.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 
-/** Base address, ending in `/v2`, of a server that closes when the test ends. */
+/** The base URL, ending in `/v2`, of a server that closes when the test ends. */
 export async function openMount(routes: readonly MirrorRoute[], authenticate: Authenticate): Promise<string> {
   const { logger } = keepingLogger()
   const handler = bridgeMirror({ routes, authenticate, logger })

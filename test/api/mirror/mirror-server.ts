@@ -1,4 +1,4 @@
-/** The mirror on a real socket over a store that a test fills and empties. Owns no promises of its own. */
+/** Serves the mirror on a real socket over a store that a test fills and empties. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
@@ -14,15 +14,15 @@ export interface MirrorServer {
   url: string
   /** Lists these items too. */
   publish: (items: readonly Item[]) => void
-  /** Lists nothing any more. */
+  /** Removes all items. */
   empty: () => void
   list: (query?: string | Record<string, string | number>) => Promise<Reply>
 }
 
-/** The moment at which the server believes to be. */
+/** The current time of the server. */
 export const NOW_MS = Date.parse('2026-02-03T12:00:00Z')
 
-/** Opens a server that closes when the test ends; every caller is of plan `enterprise` unless told otherwise. */
+/** Opens a server that closes when the test ends; the default plan of callers is `enterprise`. */
 export async function openMirror(
   options: Partial<MirrorOptions & ItemRoutesOptions> = {},
 ): Promise<MirrorServer> {

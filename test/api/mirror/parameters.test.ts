@@ -34,7 +34,7 @@ describe('both forms of a filter', () => {
     { plural: 'nativeCategories=HO,RE', singular: 'nativeCategory=HO&nativeCategory=RE', found: ['b'] },
   ]
   for (const { plural, singular, found } of forms) {
-    test(`${plural} and ${singular} find the same, and with both the plural one counts, with a warning`, async () => {
+    test(`${plural} and ${singular} match the same items; with both the plural one applies, with a warning`, async () => {
       const { publish, list } = await openMirror()
       publish(items)
       const [fromPlural, fromSingular] = [await list(plural), await list(singular)]
@@ -47,7 +47,7 @@ describe('both forms of a filter', () => {
     })
   }
 
-  test('the native filter is spelt with the word of the live service', async () => {
+  test('the native filter uses the parameter name of the live service', async () => {
     const { publish, list } = await openMirror({ nativeWord: 'house' })
     publish(items)
     expect(guids(await list('houseCategories=HO'))).toEqual(['b'])
@@ -84,7 +84,7 @@ describe('plan entitlements', () => {
     })
   }
 
-  test('channel works on enterprise alone, and only with a known channel', async () => {
+  test('channel works only on enterprise, and only with a known channel', async () => {
     const ultimate = await openMirror(asPlan('ultimate'))
     expect((await ultimate.list('channel=bot')).body.warnings).toEqual([
       'channel was ignored: it needs the plan "enterprise" or above.',
@@ -129,7 +129,7 @@ describe('plan entitlements', () => {
 })
 
 describe('the default range', () => {
-  test('reaches 30 days back from now, or from dateTo', async () => {
+  test('covers the 30 days before now, or before dateTo', async () => {
     const { publish, list } = await openMirror()
     publish([
       item('inside', new Date(NOW_MS - 30 * 86_400_000).toISOString()),
@@ -142,7 +142,7 @@ describe('the default range', () => {
     expect(guids(await list('dateFrom=2025&dateTo=2025'))).toEqual(['old', 'older'])
   })
 
-  test('moves with the clock, and a walk outlives that', async () => {
+  test('moves with the clock, and a page scan keeps the range of its first page', async () => {
     let nowMs = NOW_MS
     const { publish, list } = await openMirror({ now: () => nowMs })
     publish(items)
@@ -151,7 +151,7 @@ describe('the default range', () => {
     expect(guids(await list(`pageSize=1&pageCursor=${first.body.meta.paging.nextCursor}`))).toEqual(['b'])
   })
 
-  test('and both given bounds include their own moment', async () => {
+  test('and explicit bounds are inclusive', async () => {
     const { publish, list } = await openMirror()
     publish(items)
     expect(guids(await list('dateFrom=2026-02-02T07:00:00Z&dateTo=2026-02-03T07:00:00Z'))).toEqual(['a', 'b'])
@@ -209,7 +209,7 @@ describe('refused parameters', () => {
     }
   })
 
-  test('a page cursor is good only for its own filters, whatever the order of a list', async () => {
+  test('a page cursor is valid only for its own filters, whatever the order of a list', async () => {
     const refused: string[] = []
     const { publish, list } = await openMirror({ onRefused: (violation) => refused.push(violation) })
     publish(items)
@@ -225,7 +225,7 @@ describe('refused parameters', () => {
     expect((await list(`sinceCursor=${pageCursor}`)).status).toBe(400)
   })
 
-  test('a parameter that does not exist is ignored, silently or with a warning that names the near match', async () => {
+  test('an unknown parameter is ignored, silently or with a warning that names the closest match', async () => {
     const silent = await openMirror()
     expect((await silent.list('cursor=x&page=2')).body).not.toHaveProperty('warnings')
     const warning = await openMirror({ unknownParameters: 'warn' })
@@ -235,7 +235,7 @@ describe('refused parameters', () => {
   })
 })
 
-test('reading a query gives a query or a refusal, whatever is sent', () => {
+test('reading a query returns a query or a refusal, whatever is sent', () => {
   const context = {
     plan: 'enterprise',
     nowMs: NOW_MS,

@@ -24,7 +24,7 @@ function storeOf(exchanges: readonly StoredExchange[] | null): ReferenceStore {
   }
 }
 
-/** A server over what `held` returns at each request, and a reader of its list. */
+/** A server over the entries that `held` returns at each request, and a reader of its list. */
 async function open(
   held: () => readonly StoredExchange[] | null,
   unknownParameters: 'ignore' | 'warn' = 'ignore',
@@ -51,7 +51,7 @@ async function open(
 const MIC = fc.string({ unit: fc.constantFrom(...'ABX19'), minLength: 1, maxLength: 4 })
 const mics = fc.uniqueArray(MIC, { maxLength: 25 }).map((list) => list.sort())
 
-test('a walk meets each exchange once and in order, by cursor and by number alike', async () => {
+test('a page scan returns each exchange once and in order, by cursor and by number alike', async () => {
   let held: StoredExchange[] = []
   const { get } = await open(() => held)
   await fc.assert(
@@ -80,7 +80,7 @@ test('a walk meets each exchange once and in order, by cursor and by number alik
   )
 })
 
-test('a walk by cursor meets what stays, whatever comes and goes between its pages', async () => {
+test('a page scan by cursor returns the remaining entries, whatever is added or removed between its pages', async () => {
   let held: StoredExchange[] = []
   const { get } = await open(() => held)
   await fc.assert(
@@ -104,7 +104,7 @@ test('a walk by cursor meets what stays, whatever comes and goes between its pag
   )
 })
 
-test('entries go out as the texts that the store holds, fifty a page unless asked otherwise', async () => {
+test('entries are sent as stored, fifty a page by default', async () => {
   const many = Array.from({ length: 60 }, (_, index) => entry(`X${100 + index}`))
   const { get } = await open(() => many)
   const list = await get('')
@@ -113,7 +113,7 @@ test('entries go out as the texts that the store holds, fifty a page unless aske
   expect((await get('/X101')).text).toBe(`{"data":${many[1]?.detail}}`)
 })
 
-test('what cannot be read is refused with what to do; sinceCursor is no parameter here', async () => {
+test('an unreadable parameter is refused with the remedy; sinceCursor is no parameter here', async () => {
   const { get, refused } = await open(() => [entry('XLON')])
   const statuses: [string, number, RegExp][] = [
     ['?pageSize=0', 400, /pageSize must be a whole number from 1 to 200/],
@@ -135,14 +135,14 @@ test('what cannot be read is refused with what to do; sinceCursor is no paramete
   expect((await get('', { method: 'POST' })).status).toBe(405)
 })
 
-test('a page cursor of the item list is one of another query', async () => {
+test('a page cursor of the item list is refused as one of another query', async () => {
   const { get, refused } = await open(() => [entry('XLON')])
   const foreign = Buffer.from('p100000000XLON').toString('base64url')
   expect((await get(`?pageCursor=${foreign}`)).status).toBe(400)
   expect(refused).toEqual(['page_cursor_of_other_query'])
 })
 
-test('a server that warns about unknown parameters names the near match', async () => {
+test('a server that warns about unknown parameters names the closest match', async () => {
   const { get } = await open(() => [entry('XLON')], 'warn')
   expect((await get('?cursor=a&pagesize=5')).body.warnings).toEqual([
     expect.stringContaining('cursor was ignored'),
@@ -155,7 +155,7 @@ test('a server that warns about unknown parameters names the near match', async 
   expect((await get('/XNYS?pageSize=5')).body).not.toHaveProperty('warnings')
 })
 
-test('what upstream has not been asked for yet is 503 with the seconds to wait, not a missing exchange', async () => {
+test('a list not fetched from upstream yet is 503 with Retry-After, not a missing exchange', async () => {
   const { listed } = entry('XNYS')
   let held: StoredExchange[] | null = null
   const { get, refused } = await open(() => held)

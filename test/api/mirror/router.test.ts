@@ -25,13 +25,13 @@ test('an item is found by guid, raw and percent-encoded, and by rnsDateId', asyn
   }
 })
 
-test('an identifier of 16 characters is never taken for a guid', async () => {
+test('an identifier of 16 characters is never read as a guid', async () => {
   const { url, publish } = await openMirror()
   publish([item('guid-of-16-chars', '2026-02-03T07:00:00Z')])
   expect(await ask(`${url}${ITEMS}/guid-of-16-chars`)).toMatchObject({ status: 404 })
 })
 
-test('what is not there answers 404 with a hint', async () => {
+test('an unknown item or path answers 404 with a hint', async () => {
   const { url } = await openMirror()
   for (const path of [
     `${ITEMS}/urn:none`,
@@ -64,7 +64,7 @@ test('a missing or wrong key answers 401 on every operation', async () => {
   expect(refused).toEqual(['unauthorised', 'unauthorised', 'unauthorised'])
 })
 
-test('anything but reading answers 405 and names what is allowed', async () => {
+test('methods other than GET and HEAD answer 405 and name the allowed ones', async () => {
   const { url } = await openMirror()
   for (const path of [ITEMS, `${ITEMS}/${GUID}`]) {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
@@ -79,7 +79,7 @@ test('anything but reading answers 405 and names what is allowed', async () => {
   }
 })
 
-test('a path that cannot be decoded answers 400, a fault of ours 500 without its text', async () => {
+test('a path that cannot be decoded answers 400, an internal error 500 without its text', async () => {
   const faults: unknown[] = []
   const { url } = await openMirror({
     authenticate: () => {
@@ -93,7 +93,7 @@ test('a path that cannot be decoded answers 400, a fault of ours 500 without its
   expect(faults).toEqual([expect.objectContaining({ message: 'secret detail' })])
 })
 
-test('items leave as they were stored, byte for byte', async () => {
+test('items are returned as stored, byte for byte', async () => {
   const { url, publish } = await openMirror()
   publish([listed])
   expect((await ask(`${url}${ITEMS}`)).text).toContain(`"data":[${JSON.stringify(listed)}]`)

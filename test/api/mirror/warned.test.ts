@@ -3,21 +3,21 @@ import { warned } from '../../../src/api/mirror/router.ts'
 
 const bodyOf = (body: string) => warned(body, ['a "b"', 'c'])
 
-test('warnings come last, and all that was there keeps its spelling', () => {
+test('warnings are appended last, and the rest of the response keeps its bytes', () => {
   expect(bodyOf('{"data": {"nav": 1.50, "x": "}"} }\n')).toBe(
     '{"data": {"nav": 1.50, "x": "}"},"warnings":["a \\"b\\"","c"]}\n',
   )
   expect(bodyOf('{ }')).toBe('{"warnings":["a \\"b\\"","c"]}')
 })
 
-test('an answer that has warnings keeps them, before the new ones; those of its data are not looked at', () => {
+test('a response with warnings keeps them before the new ones; `warnings` inside its data are ignored', () => {
   expect(bodyOf('{"warnings": ["own" ], "data":[{"warnings":1.0}]}')).toBe(
     '{"warnings": ["own","a \\"b\\"","c"], "data":[{"warnings":1.0}]}',
   )
   expect(bodyOf('{"data":[],"warnings":[ ]}')).toBe('{"data":[],"warnings":["a \\"b\\"","c"]}')
 })
 
-test('what cannot take warnings stays as it is: warnings of another shape, a body that is no object', () => {
+test('a response that cannot carry warnings stays unchanged: warnings of another shape, a body that is no object', () => {
   for (const same of ['{"warnings":"own"}', '[{}]']) expect(warned(same, ['a'])).toBe(same)
   expect(warned('{"data":[]}', [])).toBe('{"data":[]}')
 })

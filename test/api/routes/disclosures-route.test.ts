@@ -31,7 +31,7 @@ const sequences = (page: PageBody): number[] => page.data.map(({ sequence }) => 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
 describe('pull', () => {
-  test('starts at the earliest, 100 at a time, and goes on from its own cursor to the end', async () => {
+  test('starts at the earliest event, returns 100 at a time, and continues from its own cursor to the end', async () => {
     await using api = await startApi({ count: 250 })
     const first = await pull(api)
     expect(sequences(first)).toEqual(range(1, 100))
@@ -44,7 +44,7 @@ describe('pull', () => {
     expect(third).toEqual({ data: [], cursor: second.cursor, more: false })
   })
 
-  test('answers an empty log with a cursor that goes on working', async () => {
+  test('answers an empty log with a cursor that stays valid', async () => {
     await using api = await startApi()
     const page = await pull(api)
     expect(page.data).toEqual([])
@@ -52,7 +52,7 @@ describe('pull', () => {
     expect(sequences(await pull(api, `?after=${page.cursor}`))).toEqual([1, 2])
   })
 
-  test('moves its cursor on where nothing matched', async () => {
+  test('advances its cursor if nothing matched', async () => {
     await using api = await startApi({ count: 25 })
     const page = await pull(api, '?fcaCategories=FR')
     expect(sequences(page)).toEqual([10, 20])
@@ -62,7 +62,7 @@ describe('pull', () => {
     expect(sequences(await pull(api, `?after=${rest.cursor}`))).toEqual([26])
   })
 
-  test('gives a cursor ahead of this copy back as it is, and waits for it', async () => {
+  test('returns a cursor ahead of this replica unchanged, and waits for it', async () => {
     await using api = await startApi({ count: 5 })
     const cursor = encodeCursor({ epoch: EPOCH, sequence: 8, timeMs: 5 })
     expect(await pull(api, `?after=${cursor}`)).toEqual({ data: [], cursor, more: false })
@@ -73,7 +73,7 @@ describe('pull', () => {
     expect(sequences(await waiting)).toEqual([9])
   })
 
-  test('tells a reader of another epoch that something may be missing, then starts an hour before its time', async () => {
+  test('sends a reader of another epoch a gap, then starts an hour before its time', async () => {
     await using api = await startApi({ count: 20 })
     const other = encodeCursor({
       epoch: 'Another1',
@@ -96,7 +96,7 @@ describe('pull', () => {
     expect([whole.data.length, whole.more]).toEqual([12, false])
   })
 
-  test('answers 410 with the oldest cursor when what follows is no longer kept', async () => {
+  test('answers 410 with the oldest cursor when the next events are beyond retention', async () => {
     await using api = await startApi({ first: 50, count: 10 })
     const old = encodeCursor({ epoch: EPOCH, sequence: 10, timeMs: 0 })
     const answer = await refused(api, `?after=${old}`)
@@ -124,14 +124,14 @@ describe('pull', () => {
     expect(answer.errors?.map((error) => error.field)).toEqual([field])
   })
 
-  test('names everything wrong at once, with the near match', async () => {
+  test('names every error at once, with the closest match', async () => {
     await using api = await startApi({ count: 1 })
     const { errors } = await refused(api, '?limit=0&waite=1&isinns=GB00B03MLX29')
     expect(errors?.map(({ field }) => field)).toEqual(['waite', 'isinns', 'limit'])
     expect(errors?.map(({ message }) => message).join()).toMatch(/"wait".*"isins"/)
   })
 
-  test('refuses filters that cannot be read', async () => {
+  test('refuses filters that cannot be parsed', async () => {
     await using api = await startApi({ count: 1 })
     for (const query of [
       '?isins=GB0',
@@ -145,7 +145,7 @@ describe('pull', () => {
     }
   })
 
-  test('refuses cut, changed and foreign cursors', async () => {
+  test('refuses truncated, changed and foreign cursors', async () => {
     await using api = await startApi({ count: 3 })
     const { cursor } = await pull(api)
     await fc.assert(
@@ -168,7 +168,7 @@ describe('pull', () => {
 })
 
 describe('long-poll', () => {
-  test('answers as soon as something matches, and holds on while nothing does', async () => {
+  test('responds as soon as an event matches, and waits while none does', async () => {
     await using api = await startApi({ count: 5 })
     const { cursor } = await pull(api)
     const waiting = pull(api, `?fcaCategories=FR&wait=30&after=${cursor}`)
@@ -178,7 +178,7 @@ describe('long-poll', () => {
     expect(sequences(await waiting)).toEqual([10])
   })
 
-  test('answers empty when the time is up, with the cursor moved on', async () => {
+  test('responds empty when the time is up, with an advanced cursor', async () => {
     await using api = await startApi({ count: 5 })
     const { cursor } = await pull(api)
     const waiting = pull(api, `?fcaCategories=FR&wait=3&after=${cursor}`)
@@ -192,7 +192,7 @@ describe('long-poll', () => {
     expect(sequences(await pull(api, `?after=${page.cursor}`))).toEqual([8])
   })
 
-  test('answers at once when this node stops, and leaves nothing behind when its client goes', async () => {
+  test('responds at once when this node stops, and leaves nothing behind when its client disconnects', async () => {
     await using api = await startApi({ count: 5 })
     const { cursor } = await pull(api)
     const leave = new AbortController()

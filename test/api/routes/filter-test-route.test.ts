@@ -34,7 +34,7 @@ interface Answer {
 
 const TOKEN = 'a token of the tests'
 
-/** A listener with the route over that reader, and how to ask it. */
+/** A listener with the route over that reader, and a function that requests it. */
 async function serve(reader: Reader) {
   const { logger } = keepingLogger()
   const routes = [filterTestRoute(reader)]
@@ -62,7 +62,7 @@ async function serve(reader: Reader) {
 const sequences = ({ data }: Answer): number[] => data.map(({ sequence }) => Number(sequence))
 
 describe('POST /v1/filters/test', () => {
-  test('tells what the plain evaluator would have matched of the last events, gaps apart, the newest shown', async () => {
+  test('returns what a naive evaluator would have matched of the last events, gaps apart, the newest shown', async () => {
     const stretch = fc.array(someFacts, { minLength: 1, maxLength: 40 })
     const property = fc.asyncProperty(
       stretch,
@@ -93,7 +93,7 @@ describe('POST /v1/filters/test', () => {
     await fc.assert(property, { numRuns: 60 })
   })
 
-  test('looks at the last 1,000 events and shows 20 unless told otherwise, over many reads', async () => {
+  test('evaluates the last 1,000 events and shows 20 by default, over many reads', async () => {
     const archive = memoryArchive(inPlace([...items(2500), gapAt('g', Date.UTC(2026, 0, 6, 12))]))
     await using api = await serve(readerOver(archive, 300).reader)
     const usual = await api.tried({ filter: {} })
@@ -104,14 +104,14 @@ describe('POST /v1/filters/test', () => {
     archive.close()
   })
 
-  test('answers an empty log with nothing, and cursors that work', async () => {
+  test('answers an empty log with no events, and cursors that work', async () => {
     const archive = memoryArchive()
     await using api = await serve(readerOver(archive).reader)
     expect(await api.tried({ filter: {} })).toMatchObject({ tested: 0, matched: 0, gaps: 0, data: [] })
     archive.close()
   })
 
-  test('does not count what comes in while it reads', async () => {
+  test('ignores events published while it reads', async () => {
     const archive = memoryArchive(inPlace(items(10)))
     const { reader } = readerOver(archive)
     let asked = 0
@@ -124,7 +124,7 @@ describe('POST /v1/filters/test', () => {
     archive.close()
   })
 
-  test('gives back the filter as it was understood', async () => {
+  test('returns the filter as it was parsed', async () => {
     const archive = memoryArchive(inPlace(items(1)))
     await using api = await serve(readerOver(archive).reader)
     const filter = { isins: ['gb00bh4hks39'], importance: 'high+', q: 'OFFER' }
@@ -132,7 +132,7 @@ describe('POST /v1/filters/test', () => {
     archive.close()
   })
 
-  test('takes ten thousand identifiers', async () => {
+  test('accepts ten thousand identifiers', async () => {
     const archive = memoryArchive(inPlace(items(1)))
     await using api = await serve(readerOver(archive).reader)
     const leis = Array.from(

@@ -7,7 +7,7 @@ import { encodeReply } from '../../../src/upstream/fund-reply.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-/** The gateway does not look at it. */
+/** The gateway ignores it. */
 const anyQuery: FundQuery = {
   kind: 'navs',
   isins: null,
@@ -44,7 +44,7 @@ function openGateway() {
   }
 }
 
-test('equal requests are one question while it is asked, and none while its answer is valid', async () => {
+test('equal requests share one upstream request in flight, and need none while its response is valid', async () => {
   const { clock, asked, get, serve } = openGateway()
   const held = Promise.withResolvers<void>()
   serve(async (question) => {
@@ -65,7 +65,7 @@ test('equal requests are one question while it is asked, and none while its answ
   expect(asked).toHaveLength(3)
 })
 
-test('without a leader the answer is 503 with Retry-After after ten seconds, and the next request asks again', async () => {
+test('without a leader the response is 503 with Retry-After after ten seconds, and the next request tries again', async () => {
   const { clock, get, serve } = openGateway()
   const waiting = get('/nav')
   clock.advance(9_999)
@@ -85,7 +85,7 @@ test('without a leader the answer is 503 with Retry-After after ten seconds, and
   expect(await get('/nav')).toMatchObject({ status: 200 })
 })
 
-test('a refusal keeps its status, words and time to come back; what cannot be read is 503', async () => {
+test('a refusal keeps its status, message and Retry-After; an unreadable reply is 503', async () => {
   const { get, serve } = openGateway()
   serve(async (question) =>
     question === '/nav'
@@ -108,7 +108,7 @@ test('a refusal keeps its status, words and time to come back; what cannot be re
   expect(await get('/nav')).toMatchObject({ status: 503, body: expect.stringContaining('another version') })
 })
 
-test('only so many questions wait at a time', async () => {
+test('the number of waiting requests is limited', async () => {
   const { clock, get } = openGateway()
   const waiting = Array.from({ length: 100 }, (_, index) => get(`/nav/A${index}`))
   expect(await get('/nav/B')).toMatchObject({ status: 503, retryAfterSeconds: 5 })

@@ -14,7 +14,7 @@ async function openBridge() {
   }
 }
 
-test('the fund paths of the bridge answer 503 with the setting that is about them, while nothing passes them through', async () => {
+test('the fund paths answer 503 with the name of the setting while the gateway is off', async () => {
   const get = await openBridge()
   for (const path of [
     '/nav',
@@ -35,7 +35,7 @@ test('the fund paths of the bridge answer 503 with the setting that is about the
   }
 })
 
-test('a malformed request and a wrong key are told so all the same', async () => {
+test('a malformed request and a wrong key get their own errors all the same', async () => {
   const get = await openBridge()
   expect(await get('/nav/US0378331006')).toMatchObject({ status: 400 })
   expect(await get('/nav?pageNumber=1&sinceCursor=a')).toMatchObject({ status: 400 })

@@ -14,7 +14,7 @@ import { knows } from '../../support/http/callers.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { openMount } from '../mirror/mirror-mount.ts'
 
-/** What these routes say of themselves. */
+/** The documentation of these routes. */
 const told = { summary: '', parameters: {}, schema: anyObject }
 const routes: MirrorRoute[] = [
   {
@@ -44,7 +44,7 @@ const routes: MirrorRoute[] = [
 
 const tokens = knows({ reading: {}, writing: { scopes: ['webhooks:write'] } })
 
-test('a key that has expired is a wrong one, and none is judged before the tokens have been read', async () => {
+test('an expired key is a wrong one, and keys are checked only once the tokens are loaded', async () => {
   const expired = await openBridge(() => 'expired')
   const wrong = await openBridge(() => 'unknown')
   const answers = [await expired.ask('/things/a'), await wrong.ask('/things/a')]
@@ -81,7 +81,7 @@ async function openBridge(authenticate: Authenticate = tokens) {
 
 const upstreamError = { error: { message: expect.any(String), hint: expect.any(String) } }
 
-test('a token of the bridge is the key, and may what the largest plan may', async () => {
+test('a bridge token is the key, with the entitlements of the largest plan', async () => {
   const { ask } = await openBridge()
   const { status, headers, body } = await ask('/things/one')
   expect({ status, body }).toEqual({ status: 200, body: { data: 'one', plan: 'enterprise' } })
@@ -102,7 +102,7 @@ test('a missing or wrong key answers 401, one without the scope 403', async () =
   }
 })
 
-test('no hint names a member of another error body than its own', async () => {
+test('hints name no member of another error format', async () => {
   const { url, ask } = await openBridge()
   const head = 'GET /v2/things/one HTTP/1.1\r\nHost: x\r\nx-api-key: reading\r\n'
   const large = await raw(Number(new URL(url).port), `${head}Content-Length: 2000000\r\n\r\n`)
@@ -115,7 +115,7 @@ test('no hint names a member of another error body than its own', async () => {
   expect(forbidden.body.error.hint).toContain('x-api-key')
 })
 
-test("whatever is wrong with a request, the error has upstream's body and says what to do", async () => {
+test('every error has the body format of upstream and names the remedy', async () => {
   const { ask } = await openBridge()
   for (const [path, init, status] of [
     ['/things/%E0%A4%A', {}, 400],
@@ -134,7 +134,7 @@ test("whatever is wrong with a request, the error has upstream's body and says w
   }
 })
 
-test('a body where none belongs is refused; a parameter whose encoding is broken is taken as it is', async () => {
+test('an unexpected body is refused; a parameter with broken encoding is accepted as it is', async () => {
   const { url, ask } = await openBridge()
   const head = 'GET /v2/things/one HTTP/1.1\r\nHost: x\r\nx-api-key: reading\r\n'
   const refused = await raw(Number(new URL(url).port), `${head}Content-Length: 2\r\n\r\n{}`)
@@ -145,7 +145,7 @@ test('a body where none belongs is refused; a parameter whose encoding is broken
   expect((await ask('/things/one?q=%zz')).status).toBe(200)
 })
 
-test('a parameter that a path does not have is warned about on every path, in an answer that others wrote too', async () => {
+test('an unknown parameter adds a warning on every path, also to a response that another server wrote', async () => {
   const source = { answer: () => '{"data": {"nav": 1.50} }' }
   const base = await openMount([...routes, ...fundRoutes(source)], tokens)
   const get = async (path: string) => {
@@ -163,7 +163,7 @@ test('a parameter that a path does not have is warned about on every path, in an
   expect(JSON.parse(await get('/nav/%20?verbose=1'))).toEqual({ error: expect.any(Object) })
 })
 
-test('a fault of ours answers 500 without its text, which goes to the log', async () => {
+test('an internal error answers 500 without its text, which goes to the log', async () => {
   const { ask, lines } = await openBridge()
   const reply = await ask('/broken')
   expect({ status: reply.status, body: reply.body }).toEqual({

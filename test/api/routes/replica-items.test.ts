@@ -34,7 +34,7 @@ test('the list has the latest revision of each item, newest in the log first, an
   expect(guids(await list('q=first'))).toEqual(['b'])
 })
 
-test('an item that comes in behind its time is never skipped by a poll, and an amended one comes again', async () => {
+test('an item published late is never skipped by a poll, and an amended one is returned again', async () => {
   const { list, append } = await openCopy([published('a', START_MS + 5000)])
   const first = pagingOf(await list()).latestCursor
   append(published('late', START_MS), amended('a', START_MS + 5000))
@@ -43,7 +43,7 @@ test('an item that comes in behind its time is never skipped by a poll, and an a
   expect(pagingOf(await list(`sinceCursor=${pagingOf(poll).latestCursor}`))).toMatchObject({ count: 0 })
 })
 
-test('a poll without dates reads everything behind its cursor, however old it is', async () => {
+test('a poll without dates returns everything after its cursor, however old', async () => {
   const { list, append } = await openCopy([published('a')])
   const since = pagingOf(await list()).latestCursor
   append(published('old', START_MS - 400 * DAY_MS))
@@ -52,7 +52,7 @@ test('a poll without dates reads everything behind its cursor, however old it is
   expect(guids(await list())).toEqual(['a'])
 })
 
-test('a walk gives each item that was there when it began once, with the content of that moment', async () => {
+test('a page scan returns each item that existed when it began once, with its content at that moment', async () => {
   const { list, append } = await openCopy(
     ['a', 'b', 'c', 'd', 'e', 'f'].map((guid, index) => published(guid, START_MS + index)),
   )
@@ -70,7 +70,7 @@ test('a walk gives each item that was there when it began once, with the content
   expect(guids(poll)).toEqual(['a', 'new', 'f', 'b'])
 })
 
-test('a cursor of another log, a changed one and rubbish answer 400 in both modes', async () => {
+test('a cursor of another log, a changed one and garbage answer 400 in both modes', async () => {
   const { archive, list, append } = await openCopy([published('a'), published('b')])
   const { latestCursor, nextCursor } = pagingOf(await list('pageSize=1'))
   const refused = async (query: string) => {
@@ -93,7 +93,7 @@ test('a cursor of another log, a changed one and rubbish answer 400 in both mode
   expect(guids(await list())).toEqual(['c', 'b', 'a'])
 })
 
-test('what differs from upstream is said in warnings', async () => {
+test('differences from upstream are stated in warnings', async () => {
   const { list, get } = await openCopy([published('a')])
   const warned = async (query: string) => (await list(query)).body.warnings ?? []
   const day = new Date(START_MS).toISOString().slice(0, 10)
@@ -111,7 +111,7 @@ test('what differs from upstream is said in warnings', async () => {
   expect((await get('/a')).body).not.toHaveProperty('warnings')
 })
 
-test('a poll from before what is still held says so, once and only where something may be missing', async () => {
+test('a poll from before the retained events is warned once, and only if events may be missing', async () => {
   const { archive, list, append } = await openCopy([
     published('a'),
     published('b', START_MS + 1000),
@@ -141,7 +141,7 @@ test('a poll from before what is still held says so, once and only where somethi
   expect((await list('sinceCursor=rubbish')).status).toBe(400)
 })
 
-test('an empty copy answers empty lists, and says that it holds nothing', async () => {
+test('an empty replica answers empty lists, and says that it is empty', async () => {
   const { list, get } = await openCopy()
   expect((await list()).body).toEqual({
     data: [],
@@ -152,7 +152,7 @@ test('an empty copy answers empty lists, and says that it holds nothing', async 
   expect((await get('/a')).status).toBe(404)
 })
 
-test('of two guids with one rnsDateId the last that came is found', async () => {
+test('of two guids with one rnsDateId the latest one is found', async () => {
   const { archive, append, get } = await openCopy()
   const withNumber = (event: NewEvent): NewEvent => ({
     ...event,

@@ -1,4 +1,4 @@
-/** The bridge's `/v2` on a real socket, over an archive that a test fills and empties. Owns no promises of its own. */
+/** Serves the bridge's `/v2` on a real socket, over an archive that a test fills and empties. */
 import { onTestFinished } from 'vitest'
 import { copiedItemRoutes } from '../../../src/api/routes/replica-items.ts'
 import { archiveItems } from '../../../src/archive/items/items.ts'
@@ -20,14 +20,14 @@ export interface CopyServer {
   append: (...events: NewEvent[]) => void
   /** Commits these items in the order of their times, as one poll would. */
   publish: (items: readonly Item[]) => void
-  /** Forgets everything. */
+  /** Deletes all events. */
   empty: () => void
-  /** GET below the path of the items. */
+  /** Sends GET to a path below that of the items. */
   get: (path: string) => Promise<Reply>
   list: (query?: string | Record<string, string | number>) => Promise<Reply>
 }
 
-/** Opens a server that closes when the test ends and believes that it is `nowMs`. */
+/** Opens a server that closes when the test ends and whose clock is at `nowMs`. */
 export async function openCopy(nowMs: number, copy: ReplicaState = COMPLETE_REPLICA): Promise<CopyServer> {
   const archive = memoryArchive()
   const items = archiveItems(archive, systemClock)

@@ -10,7 +10,7 @@ import { keepingLogger } from '../../support/keeping-logger.ts'
 
 const TOKEN = 'a token of the tests'
 
-/** The route over these days, on a socket; null = not read yet. */
+/** The route over these days, on a socket; null = not loaded yet. */
 async function start(days: readonly DayReport[] | null) {
   const { logger } = keepingLogger()
   const app = createApp({
@@ -32,14 +32,14 @@ function report(index: number): DayReport {
   return { ...counts, gapsLeft: 0, walk: 'whole', walkedAt: null, since: null, units: { poll: index } }
 }
 
-test('the last two weeks come without being asked for, or as many days as are asked for', async () => {
+test('the last two weeks are the default, other numbers of days by parameter', async () => {
   const days = Array.from({ length: 20 }, (_, index) => report(index))
   await using api = await start(days)
   expect(await (await api.ask('')).json()).toEqual({ data: days.slice(-14).map(publishedDay) })
   expect(await (await api.ask('?days=1')).json()).toEqual({ data: days.slice(-1).map(publishedDay) })
 })
 
-test('states of the reconciliation come in the words of readers, whatever the stored row calls them', async () => {
+test('reconciliation states have documented names, whatever the stored row calls them', async () => {
   const stored = [
     'not_due',
     'none',
@@ -66,7 +66,7 @@ test('a wrong number, an unknown parameter and a missing token are refused', asy
   expect((await api.ask('', 'another')).status).toBe(401)
 })
 
-test('a node that has not read the reports yet asks to come back', async () => {
+test('a node that has not loaded the reports yet answers 503 with Retry-After', async () => {
   await using api = await start(null)
   const answer = await api.ask('')
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])

@@ -28,7 +28,7 @@ async function start(status: () => Status): Promise<string> {
   return `${listener.url}/v1/status`
 }
 
-test('the status is what it is at each call, and takes no parameters', async () => {
+test('the status is current at each call, and accepts no parameters', async () => {
   let asked = 0
   const url = await start(() => ({ ...waiting, copy: { ...waiting.copy, sequence: ++asked } }))
   expect(await (await fetch(url, { headers })).json()).toEqual({
@@ -41,7 +41,7 @@ test('the status is what it is at each call, and takes no parameters', async () 
   expect((await fetch(url)).status).toBe(401)
 })
 
-test('the status is for every valid token, whatever its scopes', async () => {
+test('the status is open to every valid token, whatever its scopes', async () => {
   const url = await start(() => waiting)
   expect((await fetch(url, { headers: { authorization: 'Bearer other' } })).status).toBe(200)
 })

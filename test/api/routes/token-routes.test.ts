@@ -30,14 +30,14 @@ async function list(api: ApiServer, by = TOKEN, query = '') {
   return body as { data: Shown[]; next: string | null }
 }
 
-describe('a token is made', () => {
-  test('to a time with any offset', async () => {
+describe('creating a token', () => {
+  test('accepts an expiry with any UTC offset', async () => {
     await using api = await startApi()
     const { expiresAt } = await make(api, { expiresAt: '2026-07-01T02:00:00+02:00' })
     expect(expiresAt).toBe('2026-07-01T00:00:00.000Z')
   })
 
-  test('in the shape of the contract, works at once, and its text is shown this once', async () => {
+  test('returns the documented shape, works at once, and shows the text only this once', async () => {
     await using api = await startApi()
     const wanted = { tenant: 'desk', scopes: ['admin', 'events:read'], name: 'Büro 7', expiresAt: '2026-07' }
     const { status, body } = await ask(api, TOKEN, '/v1/tokens', 'POST', wanted)
@@ -64,7 +64,7 @@ describe('a token is made', () => {
     })
   })
 
-  test('from what an answer shows of another: null is the same as nothing said', async () => {
+  test('accepts the members of a listed token: null is the same as an absent member', async () => {
     await using api = await startApi()
     const { tenant, scopes, name, expiresAt } = await make(api, {})
     expect([name, expiresAt]).toEqual([null, null])
@@ -81,7 +81,7 @@ describe('a token is made', () => {
     )
   })
 
-  test('by administrators only, and none gives more than it has: not in scopes, tenant or time', async () => {
+  test('is for administrators only, and never grants more than they have: scopes, tenant or time', async () => {
     await using api = await startApi()
     const reader = await make(api, {})
     const expiresAt = '2026-06-02T00:00:00.000Z'
@@ -136,7 +136,7 @@ describe('a token is made', () => {
     [{ tenant: 'a', scopes: ['admin'], expiresAt: '2026-06-01' }, 'body_invalid', 'expiresAt', /future/],
     [`${'['.repeat(4000)}`, 'body_malformed', null, /JSON/],
     [`"${'x'.repeat(5000)}"`, 'body_too_large', null, /4096 bytes/],
-  ])('never from wrong body %#, and the answer names what is wrong', async (body, code, field, message) => {
+  ])('refuses invalid body %#, and the response names the error', async (body, code, field, message) => {
     await using api = await startApi()
     const answer = await ask(api, TOKEN, '/v1/tokens', 'POST', body)
     expect([answer.body.code, answer.body.errors[0]?.field ?? null]).toEqual([code, field])
@@ -145,8 +145,8 @@ describe('a token is made', () => {
   })
 })
 
-describe('tokens are listed', () => {
-  test('page by page in the order of their creation, also past one that is gone', async () => {
+describe('listing tokens', () => {
+  test('paginates in order of creation, also from a deleted token', async () => {
     await using api = await startApi()
     const names = ['a', 'b', 'c', 'd', 'e']
     for (const name of names) {
@@ -162,7 +162,7 @@ describe('tokens are listed', () => {
   })
 
   test.each(['?limit=0', '?limit=1001', '?after=x', '?aftr=x', '?after=a&after=b'])(
-    'not with %s',
+    'is refused with %s',
     async (query) => {
       await using api = await startApi()
       expect((await ask(api, TOKEN, `/v1/tokens${query}`)).body.code).toBe('parameter_invalid')
@@ -171,7 +171,7 @@ describe('tokens are listed', () => {
 })
 
 describe('another tenant', () => {
-  test('is not in the list, and its ids answer as those that never were', async () => {
+  test('sees no token of this one, and its ids answer as unknown', async () => {
     await using api = await startApi()
     const desk = await make(api, { scopes: ['admin', 'events:read'] })
     const other = await make(api, { tenant: 'other', scopes: ['admin', 'events:read'] })
@@ -193,7 +193,7 @@ describe('another tenant', () => {
     expect((await ask(api, other.token, '/v1/disclosures')).status).toBe(401)
   })
 
-  test('gives no page of a list: a forged `after` is only a place in the order', async () => {
+  test('gets no page of this list: a forged `after` is only a position in the order', async () => {
     await using api = await startApi()
     const other = await make(api, { tenant: 'other' })
     api.clock.advance(1)
@@ -203,8 +203,8 @@ describe('another tenant', () => {
   })
 })
 
-describe('a token is deleted', () => {
-  test('once, and then it is as wrong as any other', async () => {
+describe('deleting a token', () => {
+  test('works once, and then the token is as wrong as any other', async () => {
     await using api = await startApi()
     const { id, token } = await make(api, {})
     expect(await ask(api, TOKEN, `/v1/tokens/${id}`, 'DELETE')).toMatchObject({ status: 204, text: '' })
@@ -215,7 +215,7 @@ describe('a token is deleted', () => {
   })
 
   test.each(['x', 'tok_', '..%2f..', '%00', '__proto__', 'use%3Atok_000000000000000000000'])(
-    'never by the id %s, and the answer says what to do',
+    'is refused by the id %s, and the response names the remedy',
     async (id) => {
       await using api = await startApi()
       const { status, body } = await ask(api, TOKEN, `/v1/tokens/${id}`, 'DELETE')
@@ -224,7 +224,7 @@ describe('a token is deleted', () => {
     },
   )
 
-  test('with the methods of the path told to any other, and to browsers of allowed origins', async () => {
+  test('is listed in Allow for other methods, and for browsers of allowed origins', async () => {
     await using api = await startApi({ corsOrigins: ['https://desk.example'] })
     const refused = await fetch(`${api.url}/v1/tokens/x`, { headers: api.auth })
     expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'DELETE, OPTIONS'])
@@ -236,8 +236,8 @@ describe('a token is deleted', () => {
   })
 })
 
-describe('a token is shown', () => {
-  test('when it has expired: the answer says so, to nobody who only guesses', async () => {
+describe('authentication by token', () => {
+  test('reports an expired token as expired only if the rest of the token is right', async () => {
     await using api = await startApi()
     const { token } = await make(api, { expiresAt: '2026-06-01T06:00:01Z' })
     api.clock.advance(1000)
@@ -246,7 +246,7 @@ describe('a token is shown', () => {
     expect((await ask(api, `${token}x`, '/v1/disclosures')).body.detail).toBe('this token is not valid')
   })
 
-  test('without the scope of the path: 403 names it', async () => {
+  test('without the scope of the path answers 403 with that scope', async () => {
     await using api = await startApi()
     const { token } = await make(api, { scopes: ['webhooks:read'] })
     for (const path of ['/v1/disclosures', '/v1/events', '/v1/stream']) {
@@ -258,7 +258,7 @@ describe('a token is shown', () => {
     expect((await ask(api, token, '/v1/tokens')).body.detail).toContain('admin')
   })
 
-  test('while the tokens are being read: 503 with Retry-After, but the token of the settings works', async () => {
+  test('while the tokens are being loaded answers 503 with Retry-After, except for the token of the settings', async () => {
     await using api = await startApi()
     const never = new Tokens({
       log: { table: () => ({ load: () => new Promise(() => {}) }) } as never,
@@ -279,7 +279,7 @@ describe('a token is shown', () => {
   })
 })
 
-test('a long poll of a token that is deleted meanwhile ends with what it has', async () => {
+test('ends the long poll of a token deleted meanwhile with the current result', async () => {
   await using api = await startApi({ count: 3 })
   const { id, token } = await make(api, {})
   const { body } = await ask(api, token, '/v1/disclosures')

@@ -10,7 +10,7 @@ function noFile(path: string): never {
 
 const files = (texts: Record<string, string>) => (path: string) => texts[path] ?? noFile(path)
 
-describe('the bridge that a command talks to', () => {
+describe('the target bridge of a command', () => {
   test.each([
     [{ BRIDGE_ADMIN_TOKEN: TOKEN }, 'http://127.0.0.1:8080'],
     [
@@ -19,11 +19,11 @@ describe('the bridge that a command talks to', () => {
     ],
     [{ BRIDGE_ADMIN_TOKEN: TOKEN, BRIDGE_HTTP_HOST: '::' }, 'http://[::1]:8080'],
     [{ BRIDGE_ADMIN_TOKEN: TOKEN, BRIDGE_UPSTREAM_PLAN: 'golden' }, 'http://127.0.0.1:8080'],
-  ])('follows from the settings that concern it: %j', (env, url) => {
+  ])('follows from its settings: %j', (env, url) => {
     expect(targetOf({}, env, noFile)).toEqual({ url, token: TOKEN, tokenIsFlag: false })
   })
 
-  test('takes its token from a file, a .env file or a flag; flags win', () => {
+  test('reads its token from a file, a .env file or a flag; flags win', () => {
     const readFile = files({ secret: TOKEN, '.env': 'BRIDGE_HTTP_PORT=9001' })
     expect(targetOf({}, { BRIDGE_ADMIN_TOKEN_FILE: 'secret' }, readFile)).toMatchObject({
       url: 'http://127.0.0.1:9001',
@@ -37,7 +37,7 @@ describe('the bridge that a command talks to', () => {
     })
   })
 
-  test('is not guessed: what is missing or wrong is named', () => {
+  test('is not guessed: missing or wrong settings are named', () => {
     expect(() => targetOf({}, { BRIDGE_ADMIN_TOKN: TOKEN }, noFile)).toThrow(
       expect.objectContaining({
         code: 'settings',
@@ -80,7 +80,7 @@ test.each([
   ['HPE_INVALID_CONSTANT', 'not HTTP'],
   ['UND_ERR_CONNECT_TIMEOUT', 'in time'],
   ['ESOMETHING', 'ESOMETHING'],
-])('the network fault %s has words and something to do', (code, words) => {
+])('the error for the network fault %s is readable and names a remedy', (code, words) => {
   const { what, todo } = networkWords(code)
   expect(what).toContain(words)
   expect(todo.length).toBeGreaterThan(10)

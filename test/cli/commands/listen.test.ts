@@ -21,7 +21,7 @@ function run(url: string, ...args: string[]) {
   }
 }
 
-/** A stream of these messages that stays open, as a bridge would send it. */
+/** A stream with these messages that stays open, as a bridge would send it. */
 async function streaming(...messages: [type: string, content: object][]): Promise<string> {
   const server = await startScriptedStream()
   let isOver = false
@@ -55,8 +55,8 @@ const event = (n: number) => ({
 })
 const GAP = { id: 'gap:1:opened', cursor: 'c2', sequence: '2', type: 'bridge.gap.opened.v1', data: {} }
 
-describe('what is posted', () => {
-  test('is the event as the bridge wrote it, signed so that the official library takes it', async () => {
+describe('a posted event', () => {
+  test('has the body that the bridge wrote, and a signature that the official library accepts', async () => {
     await using api = await startApi({ count: 40 })
     await using receiver = await startReceiver()
     const listen = run(api.url, '--forward', receiver.url, '--tail', '3', '--fca-categories', 'FR')
@@ -78,7 +78,7 @@ describe('what is posted', () => {
     expect(listen.stderr.at(-1)).toBe('stopped; 4 delivered, 0 given up')
   })
 
-  test('is signed by a secret of its user, and holds gaps where the filter names them', async () => {
+  test('is signed with the user’s secret; gaps are posted if the filter names them', async () => {
     const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
     const bridge = await streaming(
       ['disclosure', event(1)],
@@ -104,7 +104,7 @@ describe('what is posted', () => {
 })
 
 describe('a receiver that fails', () => {
-  test('gets an event four times with the same id, and the others go on', async () => {
+  test('gets an event four times with the same id, and other events continue', async () => {
     const bridge = await streaming(
       ['disclosure', event(1)],
       ['disclosure', event(2)],
@@ -152,7 +152,7 @@ describe('a receiver that fails', () => {
     ])
   })
 
-  test('or is not there, is told in words, and what comes later is tried all the same', async () => {
+  test('or is unreachable, is reported in words, and later events are tried all the same', async () => {
     const bridge = await streaming(
       ['disclosure', event(1)],
       ['disclosure', { id: 'odd', cursor: 'c1' }],
@@ -170,7 +170,7 @@ describe('a receiver that fails', () => {
     expect(listen.stderr.at(-1)).toBe('stopped; 0 delivered, 2 given up')
   })
 
-  test('and never answers, holds eight requests and no more, and a stop does not wait for it', async () => {
+  test('and never responds, holds at most eight requests, and does not delay a stop', async () => {
     const bridge = await streaming(
       ...Array.from({ length: 20 }, (_, at): [string, object] => ['disclosure', event(at)]),
     )
@@ -191,7 +191,7 @@ test.each([
   [['--forward', 'http://user:word@127.0.0.1/'], 'without credentials'],
   [['--forward', 'http://127.0.0.1/', '--secret', 'short'], '--secret is not a secret'],
   [['--foward', 'http://127.0.0.1/'], 'did you mean "forward"'],
-])('%j is refused with what to do', async (args, message) => {
+])('%j is refused with the remedy', async (args, message) => {
   const error = await run('http://127.0.0.1:1', ...args).ended
   expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining(message) })
   expect(error?.hint).toBeTruthy()

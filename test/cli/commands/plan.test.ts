@@ -8,7 +8,7 @@ async function run(args: string[], env: Record<string, string> = {}): Promise<st
   return stdout.join('\n').split('\n')
 }
 
-test('the plan needs neither address nor key, and never takes more units than the week has', async () => {
+test('the plan needs neither address nor key, and never uses more units than the weekly quota', async () => {
   const [line = ''] = await run(['--json'], { BRIDGE_UPSTREAM_PLAN: 'free' })
   const plan = JSON.parse(line)
   expect(plan).toMatchObject({ plan: 'free', weeklyQuota: 350 })
@@ -18,7 +18,7 @@ test('the plan needs neither address nor key, and never takes more units than th
   expect(plan.hours.filter(({ isOpen }: { isOpen: boolean }) => isOpen)).toHaveLength(24)
 })
 
-test('a person sees a row an hour, and beside it as many polls placed otherwise', async () => {
+test('the text output has a row per hour, and comparisons with the same number of other polls', async () => {
   const lines = await run(['--compare'], { BRIDGE_UPSTREAM_PLAN: 'lite' })
   expect(lines[0]).toContain('plan lite: 1500 units a week, pages of 50')
   expect(lines.filter((line) => /^ {2}\d\d:00 /.test(line))).toHaveLength(24)
@@ -32,7 +32,7 @@ test('a person sees a row an hour, and beside it as many polls placed otherwise'
   expect(share('in the release hours')).toBeLessThan(0.9)
 })
 
-test('a quota that cannot pay for the fills of its bursts is told so', async () => {
+test('a quota too small to fill overflows is reported', async () => {
   const small = { BRIDGE_UPSTREAM_PLAN: 'free', BRIDGE_UPSTREAM_WEEKLY_QUOTA: '50' }
   expect((await run([], small)).join('\n')).toMatch(
     /filling overflows would cost \d+ units, and at most 25 may be spent: .* gaps/,
@@ -50,7 +50,7 @@ test('a wrong figure of the plan is refused with its name, other settings do not
   expect(other).toHaveLength(1)
 })
 
-test('the plan is held against even polling, and nobody waits less long at worst than in the mean', async () => {
+test('the plan is compared with even polling, and the worst delay is never below the mean', async () => {
   const plain = await run([], { BRIDGE_UPSTREAM_PLAN: 'free' })
   expect(plain[2]).toMatch(/^mean delay .*; evenly spaced polls: .* \(the plan is \d\d % faster\)$/)
   const [line = ''] = await run(['--json'], { BRIDGE_UPSTREAM_PLAN: 'free' })
@@ -59,7 +59,7 @@ test('the plan is held against even polling, and nobody waits less long at worst
   for (const hour of hours) expect(hour.worstDelayS).toBeGreaterThanOrEqual(hour.meanDelayS)
 })
 
-test('a quota for a poll every few seconds is told to need no plan', async () => {
+test('a quota for a poll every few seconds needs no plan, which the output says', async () => {
   const quota = { BRIDGE_UPSTREAM_WEEKLY_QUOTA: '1000000' }
   expect((await run([], quota)).join()).toContain('no planning is needed')
   expect(JSON.parse((await run(['--json'], quota)).join())).toMatchObject({ weeklyQuota: 1_000_000 })

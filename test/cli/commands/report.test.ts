@@ -48,7 +48,7 @@ const days = [
 const route = reportRoute({ last: (count) => days.slice(-count) })
 
 describe('bridge report', () => {
-  test('shows each day with its figures and says in words whether something is missing, then the sums', async () => {
+  test('shows each day with its figures and says in words whether anything is missing, then the sums', async () => {
     const { stdout, stderr, failure } = await run([route])
     expect(failure).toBeNull()
     expect(stderr).toEqual([])
@@ -61,17 +61,17 @@ describe('bridge report', () => {
     ])
   })
 
-  test('with --json gives each day as the bridge does, one a line, and as many as are asked for', async () => {
+  test('with --json prints each day as the bridge sent it, one a line, for the requested number of days', async () => {
     const { stdout } = await run([route], '--json', '--days', '2')
     expect(stdout.map((line) => JSON.parse(line) as unknown)).toEqual(days.slice(1).map(publishedDay))
   })
 
-  test('says so where no day is counted yet', async () => {
+  test('says so if no day is counted yet', async () => {
     const { stdout, stderr } = await run([reportRoute({ last: () => [] })])
     expect([stdout, stderr]).toEqual([[], [expect.stringContaining('no day yet')]])
   })
 
-  test('says what to do where nothing runs, it is no such bridge, it is not ready, or the token is wrong', async () => {
+  test('names the remedy if no bridge runs, it is none, it is not ready, or the token is wrong', async () => {
     const { context } = testContext()
     const nowhere = reportCommand(['--url', 'http://127.0.0.1:9', '--token', TOKEN], context)
     await expect(nowhere).rejects.toMatchObject({
@@ -92,7 +92,7 @@ describe('bridge report', () => {
     })
   })
 
-  test('refuses a number of days that there cannot be, and flags that it has not', async () => {
+  test('refuses an impossible number of days, and unknown flags', async () => {
     for (const args of [
       ['--days', '0'],
       ['--days', '401'],
@@ -102,7 +102,7 @@ describe('bridge report', () => {
       expect((await run([route], ...args)).failure).toMatchObject({ code: 'usage' })
   })
 
-  test('lets no text of the answer steer the terminal', async () => {
+  test('lets no text of the response control the terminal', async () => {
     const evil = {
       ...day('2026-01-05', {}),
       walk: '\u001b[2J',

@@ -19,7 +19,7 @@ function run(url: string, ...args: string[]) {
   return { ...process, ended }
 }
 
-/** A server without WebSocket, whose answers are written by the test, one handler a request. */
+/** A server without WebSocket, with one scripted handler per request. */
 async function scripted(...answers: ((request: IncomingMessage, response: ServerResponse) => void)[]) {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {
@@ -43,8 +43,8 @@ const json = (id: number): string => `{"id":"e${id}","cursor":"c${id}","n":${id}
 const frame = (id: number): string =>
   `{"type":"disclosure","sent":"2026-01-06T07:00:00.000Z","event":${json(id)}}`
 
-describe('what is shown', () => {
-  test('the last matching events as lines, then what is new; the rest on stderr', async () => {
+describe('the output of tail', () => {
+  test('has the last matching events as lines, then new ones; the rest goes to stderr', async () => {
     await using api = await startApi({ count: 40 })
     const tail = run(api.url, '--tail', '3', '--fca-categories', 'FR')
     await until(() => tail.stderr.includes('caught up; what follows is new'))
@@ -63,7 +63,7 @@ describe('what is shown', () => {
     expect(tail.stderr.at(-1)).toMatch(/^stopped; --after \S{39} goes on from here$/)
   })
 
-  test('with --json each event byte for byte on a line of its own, and nothing else', async () => {
+  test('with --json has each event byte for byte on a line of its own, and nothing else', async () => {
     await using api = await startApi({ count: 5 })
     const tail = run(api.url, '--since', '2026-01-06T07:00:04Z', '--json')
     await until(() => tail.stdout.length === 2)
@@ -73,7 +73,7 @@ describe('what is shown', () => {
     expect(await pulled.text()).toContain(tail.stdout.join(','))
   })
 
-  test('either spelling of a field, lists by comma or repeated, and a whole filter as JSON', async () => {
+  test('obeys both forms of a filter field, lists by comma or repeated, and a whole filter as JSON', async () => {
     await using server = await startScriptedStream()
     const asked: unknown[] = []
     const queries = [
@@ -100,7 +100,7 @@ describe('what is shown', () => {
 })
 
 describe('a broken connection', () => {
-  test('is made again with the last cursor, the filter and no second beginning', async () => {
+  test('is reopened with the last cursor and the filter, without a second start option', async () => {
     await using server = await startScriptedStream()
     const tail = run(server.url, '--tail', '2', '--q', 'offer', '--json')
     const asked: unknown[] = []
@@ -134,7 +134,7 @@ describe('a broken connection', () => {
     expect(tail.stderr.at(-1)).toBe('stopped; --after c10 goes on from here')
   })
 
-  test('says why there is no WebSocket, and goes on trying', async () => {
+  test('without a WebSocket reports why, and retries', async () => {
     await using server = await scripted(
       (_request, response) => response.writeHead(503).end(),
       (_request, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write('\n'),
@@ -148,7 +148,7 @@ describe('a broken connection', () => {
     expect(server.requests[0]?.url).toBe('/v1/events?tail=3')
   })
 
-  test('ends where the bridge has no stream any more, with what to do', async () => {
+  test('ends with the remedy if the bridge no longer serves the stream', async () => {
     await using server = await startScriptedStream()
     const tail = run(server.url)
     const first = await server.connection(1)
@@ -157,7 +157,7 @@ describe('a broken connection', () => {
     expect(await tail.ended).toMatchObject({ code: 'failed', message: expect.stringContaining('status 426') })
   })
 
-  test('that is silent for two and a half heartbeats is given up and made again', async () => {
+  test('that is silent for two and a half heartbeats is replaced', async () => {
     await using server = await startScriptedStream()
     const process = testContext()
     const clock = createManualClock()
@@ -179,7 +179,7 @@ describe('a broken connection', () => {
     expect(process.stderr.join()).toContain('is silent; again in 0.0 s')
   })
 
-  test('ends quietly when nobody reads the output any more', async () => {
+  test('exits quietly when the output is closed', async () => {
     await using api = await startApi({ count: 1 })
     const tail = run(api.url)
     await until(() => tail.stderr.length === 2)
@@ -189,7 +189,7 @@ describe('a broken connection', () => {
   })
 })
 
-describe('what trying again does not help ends it, with what to do next', () => {
+describe('an error that retrying cannot fix ends tail with the remedy', () => {
   test.each([
     [['--preset', 'no-rutine'], 'usage', '--preset', 'did you mean "no-routine"?'],
     [['--tail', '0'], 'usage', '--tail', 'from 1 to 1000'],
@@ -214,7 +214,7 @@ describe('what trying again does not help ends it, with what to do next', () => 
     expect(error).toMatchObject({ code: 'usage', message: expect.stringContaining(words) })
   })
 
-  test('a wrong token, whichever way it came', async () => {
+  test('a wrong token, from any source', async () => {
     await using api = await startApi({ count: 1 })
     const byFlag = await run(api.url, '--token', 'wrong').ended
     expect(byFlag).toMatchObject({ code: 'usage', hint: expect.stringContaining('--token') })
@@ -226,7 +226,7 @@ describe('what trying again does not help ends it, with what to do next', () => 
     })
   })
 
-  test('a token without the scope, a path without a stream, a stranger, a fault that is no problem answer', async () => {
+  test('a token without the scope, a path without a stream, another server, an error without a problem body', async () => {
     await using server = await scripted(
       (_request, response) =>
         response.writeHead(403).end('{"detail":"this token does not have the scope x"}'),
@@ -252,7 +252,7 @@ describe('what trying again does not help ends it, with what to do next', () => 
     })
   })
 
-  test('a cursor that is too old, naming the oldest', async () => {
+  test('a cursor beyond retention, naming the oldest', async () => {
     await using api = await startApi({ count: 10, first: 100 })
     const old = api.store.reader.cursorAt(5)
     const error = await run(api.url, '--after', old).ended

@@ -50,7 +50,7 @@ describe('bridge tokens create', () => {
     expect(response.status).toBe(200)
   })
 
-  test('with --json writes the answer as the bridge gave it', async () => {
+  test('with --json writes the response unchanged', async () => {
     await using api = await startApi()
     const { stdout } = await run(api.url, [...CREATE, '--json'])
     expect(JSON.parse(stdout.join())).toMatchObject({ tenant: 'desk', token: expect.any(String) })
@@ -74,7 +74,7 @@ describe('bridge tokens create', () => {
   })
 })
 
-test('bridge tokens list shows every token, over all pages, one a line, and never a text', async () => {
+test('bridge tokens list shows every token, over all pages, one a line, and never its text', async () => {
   await using api = await startApi()
   const { stderr } = await run(api.url, ['list'])
   expect(stderr).toEqual(['no tokens yet besides BRIDGE_ADMIN_TOKEN'])
@@ -90,7 +90,7 @@ test('bridge tokens list shows every token, over all pages, one a line, and neve
   expect(JSON.parse(json.at(-1) ?? '')).toMatchObject({ tenant: 'many', name: null })
 })
 
-test('bridge tokens delete ends the token; one that is not there is told, with what to do', async () => {
+test('bridge tokens delete deletes the token; an unknown id is reported with the remedy', async () => {
   await using api = await startApi()
   const made = JSON.parse((await run(api.url, [...CREATE, '--json'])).stdout.join())
   expect((await run(api.url, ['delete', made.id])).stderr.join()).toContain(`deleted ${made.id}`)
@@ -104,8 +104,8 @@ test('bridge tokens delete ends the token; one that is not there is told, with w
   expect((await run(api.url, ['delete'])).failure?.message).toMatch(/missing argument: ID/)
 })
 
-describe('bridge tokens says what to do', () => {
-  test('when its token is wrong, lacks the scope, or may not give what is asked for', async () => {
+describe('bridge tokens names the remedy', () => {
+  test('when its token is wrong, lacks the scope, or may not grant the requested rights', async () => {
     await using api = await startApi()
     const wrong = await run(api.url, ['list'], 'wrong')
     expect(wrong.failure).toMatchObject({ code: 'usage', message: expect.stringMatching(/not valid/) })
@@ -116,7 +116,7 @@ describe('bridge tokens says what to do', () => {
     expect((await run(api.url, more, lead)).failure?.message).toMatch(/cannot grant .* webhooks:write/)
   })
 
-  test('when nothing answers, or no bridge does', async () => {
+  test('when nothing responds, or another server does', async () => {
     const server = createServer((_request, response) => response.end('<html>'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void server.close())
@@ -130,7 +130,7 @@ describe('bridge tokens says what to do', () => {
     expect(failure).toMatchObject({ code: 'failed', message: expect.stringMatching(/nothing listens there/) })
   })
 
-  test('when it is asked for help', async () => {
+  test('when it is called with --help', async () => {
     const { context, stdout } = testContext()
     await tokensCommand(['create', '--help'], context)
     expect(stdout.join()).toContain('--expires-at TIME')

@@ -37,7 +37,7 @@ const FAILED = {
 } as const
 
 describe('bridge webhooks attempts', () => {
-  test('writes one line an attempt, the newest first, with nothing that steers a terminal', async () => {
+  test('writes one line per attempt, newest first, with nothing that controls the terminal', async () => {
     await using api = await startApi({ count: 5 })
     const id = await endpointOf(api)
     const { stdout, failure } = await run(api, ['attempts', id, '--limit', '2'])
@@ -48,7 +48,7 @@ describe('bridge webhooks attempts', () => {
     ])
   })
 
-  test('shows the failed alone, or those of an outcome, and as JSON what the API says', async () => {
+  test('shows only failed attempts, or those of an outcome, and as JSON the API response', async () => {
     await using api = await startApi({ count: 5 })
     const id = await endpointOf(api)
     const all = (await ask(api, TOKEN, `/v1/webhooks/${id}/attempts`)).body.data
@@ -61,7 +61,7 @@ describe('bridge webhooks attempts', () => {
   })
 })
 
-test('bridge webhooks deliveries says how each stands, page by page', async () => {
+test('bridge webhooks deliveries shows the state of each delivery, page by page', async () => {
   await using api = await startApi({ count: 5 })
   const id = await endpointOf(api)
   const { stdout } = await run(api, ['deliveries', id])

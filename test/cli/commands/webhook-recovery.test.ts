@@ -32,7 +32,7 @@ async function endpointId(api: ApiServer): Promise<string> {
 }
 
 describe('bridge webhooks test', () => {
-  test('says that the receiver took it, with --json as the bridge answers', async () => {
+  test('reports that the receiver accepted it, with --json the response of the bridge', async () => {
     await using api = await startApi()
     const id = await endpointId(api)
     const { stdout, failure } = await run(api, ['test', id])
@@ -44,7 +44,7 @@ describe('bridge webhooks test', () => {
     expect(JSON.parse(told.stdout.join())).toMatchObject({ status: 204, outcome: 'ok' })
   })
 
-  test('fails where it was not taken, and says why and what to do, whatever the receiver wrote', async () => {
+  test('fails if the receiver did not accept it, with cause and remedy, whatever the receiver wrote', async () => {
     await using api = await startApi({ attempt: async () => REPORT })
     const { stdout, stderr, failure } = await run(api, ['test', await endpointId(api)])
     expect(stdout).toEqual([])
@@ -65,7 +65,7 @@ describe('bridge webhooks test', () => {
 })
 
 describe('bridge webhooks replay', () => {
-  test('begins one by window, ids or what is dead, and counts with --dry-run', async () => {
+  test('starts a replay by window, ids or dead deliveries, and counts with --dry-run', async () => {
     await using api = await startApi({ count: 30 })
     const id = await endpointId(api)
     const window = ['--since', eventAt(11).time, '--until', eventAt(20).time]
@@ -85,7 +85,7 @@ describe('bridge webhooks replay', () => {
     expect(api.recovery.commands.of(id).map(({ command }) => command.kind)).toEqual(['replay', 'replay'])
   })
 
-  test('passes on what the bridge refuses, with what to do', async () => {
+  test('passes on an error of the bridge, with the remedy', async () => {
     await using api = await startApi({ count: 3, first: 50 })
     const id = await endpointId(api)
     const none = (await run(api, ['replay', id])).failure
@@ -106,7 +106,7 @@ describe('bridge webhooks replay', () => {
   })
 })
 
-/** A cursor of the same log from before what a store keeps that begins at 50. */
+/** A cursor of the same log that is beyond the retention of a store that begins at 50. */
 async function cursorBefore(): Promise<string> {
   await using before = await startApi({ count: 3 })
   return before.store.reader.cursorAt(2)

@@ -30,7 +30,7 @@ async function run(api: ApiServer, args: string[], token = TOKEN) {
   return { stdout, stderr, failure }
 }
 
-/** An endpoint as `add --json` tells it. */
+/** An endpoint as `add --json` prints it. */
 async function added(api: ApiServer, args: string[] = [], token = TOKEN) {
   const { stdout, failure } = await run(api, ['add', URL, '--json', ...args], token)
   expect(failure).toBeNull()
@@ -47,7 +47,7 @@ describe('bridge webhooks add', () => {
     expect(stderr[0]).toMatch(/^created ep_\S+ of the tenant default for https:\/\/hooks.example\/in$/)
   })
 
-  test('sends what its flags say: the filter as fields or whole, headers, limits, start', async () => {
+  test('sends what its flags set: the filter as fields or whole, headers, limits, start', async () => {
     await using api = await startApi({ count: 9 })
     const since = api.store.reader.cursorAt(4)
     const flags = ['--symbols', 'vod,BP.', '--fca-categories', 'FR', '--types', 'gap,webhook.disabled']
@@ -111,7 +111,7 @@ describe('bridge webhooks add', () => {
     expect(failure?.hint).toMatch(/--help|docs|--header/)
   })
 
-  test('says where to begin instead when the cursor is too old', async () => {
+  test('suggests another start when the cursor is beyond retention', async () => {
     await using api = await startApi({ count: 5, first: 11 })
     const since = encodeCursor({ epoch: EPOCH, sequence: 3, timeMs: 0 })
     const { failure } = await run(api, ['add', URL, '--since', since])
@@ -142,7 +142,7 @@ test('bridge webhooks list shows every endpoint, one a line, and show one, both 
   expect(JSON.stringify([lines, json, shown])).not.toContain(secret.slice(6))
 })
 
-test('bridge webhooks rotates, disables, enables and deletes one; what is not there is told, with what to do', async () => {
+test('bridge webhooks rotates, disables, enables and deletes one; an unknown id is reported with the remedy', async () => {
   await using api = await startApi()
   const { id, secret } = await added(api)
   const rotated = await run(api, ['rotate', id])
@@ -163,7 +163,7 @@ test('bridge webhooks rotates, disables, enables and deletes one; what is not th
   }
 })
 
-test('bridge webhooks rewrap goes on until nothing is left, and names what no key opens', async () => {
+test('bridge webhooks rewrap continues until nothing is left, and names secrets that no key opens', async () => {
   await using api = await startApi()
   const under = async (key: string): Promise<string> => {
     const id = newId('ep', 0)
@@ -180,7 +180,7 @@ test('bridge webhooks rewrap goes on until nothing is left, and names what no ke
   expect(failure?.hint).toContain('BRIDGE_SECRET_KEY_OLD')
 })
 
-test('bridge webhooks says which scope is missing, and all its verbs when asked for help', async () => {
+test('bridge webhooks names the missing scope, and lists its verbs with --help', async () => {
   await using api = await startApi()
   const reader = await tokenOf(api, 'desk', ['webhooks:read'])
   expect((await run(api, ['add', URL], reader)).failure?.message).toMatch(/scope webhooks:write/)

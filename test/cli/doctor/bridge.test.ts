@@ -26,7 +26,7 @@ const gap = {
   closedAt: null,
 } as const
 
-/** What is found where a program answers status and readiness like this. */
+/** The findings for a server with these responses to status and readiness. */
 async function found(
   status: [number, unknown],
   ready: [number, unknown] = [200, {}],
@@ -47,7 +47,7 @@ async function found(
   return { ...result, names, tokens, place }
 }
 
-test('a bridge that runs well is asked with its token, and says all of key, quota and readiness', async () => {
+test('a healthy bridge is queried with its token, and reports key, quota and readiness', async () => {
   const { findings, status, tokens } = await found([200, whole])
   expect(findings.map(({ level, name }) => `${level} ${name}`)).toEqual([
     'ok bridge',
@@ -82,7 +82,7 @@ test.each([
   expect(names(name)).toMatchObject({ level, finding: expect.stringContaining(words) })
 })
 
-test('a node that does not poll says nothing of key and quota; one that is not ready says why', async () => {
+test('a node that does not poll reports nothing of key and quota; one that is not ready says why', async () => {
   const { findings, names } = await found(
     [200, { ...whole, roles: ['feed', 'api'] }],
     [503, { checks: { copy: 0.4 } }],
@@ -97,7 +97,7 @@ test.each([
   [200, '<html>', 'unlike a bridge'],
   [200, '{"gaps":[]}', 'unlike a bridge'],
   [200, 'null', 'unlike a bridge'],
-])('whoever answers %d "%s" is no bridge of these settings', async (code, body, words) => {
+])('a server that answers %d "%s" is no bridge of these settings', async (code, body, words) => {
   const { findings, status } = await found([code, body])
   expect([status, findings]).toEqual([
     null,
@@ -105,7 +105,7 @@ test.each([
   ])
 })
 
-test('none running is no fault, unless somebody holds the data directory', async () => {
+test('no running bridge is no error, unless a process holds the data directory', async () => {
   const { place } = await found([200, whole])
   const ask = async (port: number, holder: string | null) =>
     (await checkBridge({ http: { ...place, port }, ops: place, adminToken: 't' }, holder, never)).findings
@@ -116,7 +116,7 @@ test('none running is no fault, unless somebody holds the data directory', async
   ])
 })
 
-test('a quota that is spent says when requests come back', () => {
+test('an exhausted quota is reported with the time of the next units', () => {
   expect(quotaFinding({ limit: 350, used: 350, remaining: 0, reset: TIME, forecast: null })).toMatchObject({
     level: 'warn',
     finding: expect.stringContaining(TIME),

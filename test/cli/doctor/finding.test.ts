@@ -19,14 +19,14 @@ const failed = (area: Finding['area'], finding = 'broken'): Finding => ({
   area,
 })
 
-test('findings are aligned lines, with what to do behind an arrow', () => {
+test('findings are aligned lines, with the remedy after an arrow', () => {
   expect(findingLines([fine('node', 'v24'), failed('upstream')], painter(false), clean)).toEqual([
     'ok    node      v24',
     'fail  upstream  broken  → mend broken',
   ])
 })
 
-test('no form shows a secret or steers the terminal, whatever the upstream said', () => {
+test('no output form shows a secret or controls the terminal, whatever the upstream returned', () => {
   const evil = failed('upstream', `\u001b[2J no key ${SECRET}\n`)
   for (const text of [...findingLines([evil], painter(false), clean), findingsJson([evil], clean)]) {
     expect(text).not.toContain(SECRET)
@@ -43,7 +43,7 @@ test('as JSON it is one line that says whether anything failed', () => {
   expect(JSON.parse(findingsJson([failed('failed')], clean)).ok).toBe(false)
 })
 
-test('the gravest area decides the exit code: settings, upstream, the rest', () => {
+test('the most severe area decides the exit code: settings, upstream, the rest', () => {
   const warned: Finding = { ...failed('settings'), level: 'warn' }
   expect(() => throwIfFailed([fine('a', 'b'), warned])).not.toThrow()
   expect(() => throwIfFailed([failed('failed'), warned])).toThrow(expect.objectContaining({ code: 'failed' }))

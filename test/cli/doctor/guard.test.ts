@@ -10,7 +10,7 @@ function guard(env: Record<string, string>) {
   return checkGuard(examineSettings({ BRIDGE_ROLES: 'webhooks', ...env }, noFile).settings)
 }
 
-test('the guard as it is by default is in order, and is nothing to a node without webhooks', () => {
+test('the default address guard is in order, and is not checked on a node without webhooks', () => {
   expect(guard({})).toMatchObject([{ level: 'ok', finding: 'webhooks reach public hosts on 443, 8443' }])
   expect(guard({ BRIDGE_ROLES: 'poller' })).toEqual([])
 })
@@ -21,12 +21,12 @@ test.each([
   ['0.0.0.0/0', 'warn', 'this machine, private networks, cloud metadata'],
   ['169.254.0.0/16', 'warn', 'cloud metadata'],
   ['::/0', 'warn', 'this machine, private networks, cloud metadata'],
-])('the nets %s are told, as %s', (nets, level, open) => {
+])('allowed nets %s are reported as %s', (nets, level, open) => {
   const [finding] = guard({ BRIDGE_WEBHOOK_ALLOW_NETS: nets })
   expect(finding).toMatchObject({ level, finding: expect.stringContaining(open) })
 })
 
-test('plain http is warned about', () => {
+test('plain http causes a warning', () => {
   expect(guard({ BRIDGE_WEBHOOK_ALLOW_HTTP: 'true' })).toMatchObject([
     { level: 'ok' },
     { level: 'warn', finding: expect.stringContaining('plain http') },

@@ -32,20 +32,20 @@ function lines(report: Partial<KafkaReport>): string[] {
     .map(({ level, name, finding }) => `${level} ${name}: ${finding}`)
 }
 
-describe('the doctor of Kafka', () => {
-  test('says that the embedded log is used where no brokers are set', async () => {
+describe('the doctor’s Kafka check', () => {
+  test('reports the embedded log if no brokers are set', async () => {
     expect(await checkKafka({ kafka: null, polls: true }, systemClock, never)).toMatchObject([
       { level: 'ok', name: 'kafka' },
     ])
   })
 
-  test('fails where nobody answers, and says what to look at', async () => {
+  test('fails if no broker responds, and says what to check', async () => {
     expect(await checkKafka({ kafka: settings, polls: true }, systemClock, never)).toMatchObject([
       { level: 'fail', area: 'kafka', todo: expect.stringContaining('BRIDGE_KAFKA_BROKERS') },
     ])
   })
 
-  test('has nothing to say of topics that are as the settings say', () => {
+  test('reports nothing for topics that match the settings', () => {
     expect(lines({})).toEqual(['ok kafka: 3 brokers answer', 'ok topics: 2 as the settings say'])
     expect(lines({ present: [], missing: ['p.all', 'p.gaps'] })).toEqual([
       'ok kafka: 3 brokers answer',
@@ -53,7 +53,7 @@ describe('the doctor of Kafka', () => {
     ])
   })
 
-  test('names what is missing, what has several partitions, what is not safe, what lags', () => {
+  test('names missing topics, several partitions, unsafe settings and lagging replicas', () => {
     expect(lines({ missing: ['p.gaps'] })[1]).toBe('warn topics: missing: p.gaps')
     const odd = { topic: 'p.all', partitions: 2, replicas: 1, inSync: 1, shards: false }
     expect(lines({ present: [odd] })).toEqual([
@@ -67,7 +67,7 @@ describe('the doctor of Kafka', () => {
     expect(lines({ present: [shards] })[1]).toBe('ok topics: 1 as the settings say')
   })
 
-  test('says before the first start that the replication cannot be had', () => {
+  test('reports before the first start that the replication factor is impossible', () => {
     expect(lines({ brokers: 1, replication: 3, present: [], missing: ['p.all'] })[1]).toBe(
       'fail topics: replication 3 needs 3 brokers, and 1 answer',
     )
@@ -75,7 +75,7 @@ describe('the doctor of Kafka', () => {
     expect(lines(alone)[2]).toContain('warn topics: replication 1')
   })
 
-  test('tells a setting once, however many topics have it', () => {
+  test('reports a setting once, however many topics have it', () => {
     const others = ['a', 'b', 'c', 'd', 'e'].map((code) => ({
       topic: `p.fca.${code}`,
       name: 'retention.ms',
@@ -88,24 +88,24 @@ describe('the doctor of Kafka', () => {
     ])
   })
 
-  test('says what of the rights was tried, and that nothing was written', () => {
+  test('reports which rights were checked, and that nothing was written', () => {
     const rights = (polls: boolean) =>
       kafkaFindings(whole, polls).find(({ name }) => name === 'rights')?.finding
     expect(rights(true)).toContain('nothing was written')
     expect(rights(false)).toContain('was not tested')
   })
 
-  test('warns where categories to come get no topics, and fails where the first ones cannot be made', () => {
+  test('warns if future categories get no topics, and fails if the first topics cannot be created', () => {
     const creation = 'Kafka: making topics failed: Not authorized'
     expect(lines({ creation })).toContain(`warn rights: ${creation}`)
     expect(lines({ creation, present: [], missing: ['p.all'] })).toContain(`fail rights: ${creation}`)
   })
 
-  test('warns where settings of topics cannot be read, which no bridge needs', () => {
+  test('warns if topic settings cannot be read, which no bridge needs', () => {
     expect(lines({ unread: 'Kafka: reading' })).toContain('warn topics: Kafka: reading')
   })
 
-  test('fails where this user may not look', () => {
+  test('fails if this user lacks the right to describe', () => {
     expect(lines({ refused: ['Kafka: reading events failed: Not authorized'] })[1]).toBe(
       'fail rights: Kafka: reading events failed: Not authorized',
     )

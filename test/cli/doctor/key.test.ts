@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => sandbox.close())
 
-/** The findings of one check as `level name`, against the sandbox unless told otherwise. */
+/** The findings of one check as `level name`; the default upstream is the sandbox. */
 async function check(dataDir: string, changes: { url?: string; weeklyQuota?: number } = {}) {
   const { url = sandbox.url, weeklyQuota = 5000 } = changes
   const upstream: UpstreamSettings = {
@@ -30,7 +30,7 @@ async function check(dataDir: string, changes: { url?: string; weeklyQuota?: num
   return findings.map(({ level, name, finding }) => `${level} ${name}: ${finding}`)
 }
 
-test('a spent week is told without a request, and what is spent stays counted from check to check', async () => {
+test('an exhausted week is reported without a request, and spent units stay counted from check to check', async () => {
   using directory = temporaryDirectory()
   const before = sandbox.usage().requests
   expect(await check(directory.path, { weeklyQuota: 1 })).toEqual([
@@ -43,7 +43,7 @@ test('a spent week is told without a request, and what is spent stays counted fr
   expect(sandbox.usage().requests - before).toBe(1)
 })
 
-test('a unit whose request never left is given back', async () => {
+test('a unit is refunded if its request was never sent', async () => {
   using directory = temporaryDirectory()
   const gone = createServer()
   await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve))
@@ -55,7 +55,7 @@ test('a unit whose request never left is given back', async () => {
   ])
 })
 
-test('nothing is sent where no unit can be counted: the directory is held', async () => {
+test('nothing is sent if no unit can be counted: another process holds the directory', async () => {
   using directory = temporaryDirectory()
   const before = sandbox.usage().requests
   const held = openSqliteLog({ dataDir: directory.path, nativeKind: 'Native', clock: systemClock })
@@ -73,7 +73,7 @@ test.each([
   [{ kind: 'throttle-429' } as const, /^warn key: not tested: the upstream answers 429/],
   [{ kind: 'status', status: 503 } as const, /^warn key: not tested: status 503/],
   [{ kind: 'html-200' } as const, /^fail key: the response is not a page/],
-])('an upstream that does %j is told as it is, and its unit stays counted', async (fault, words) => {
+])('an upstream that does %j is reported accurately, and its unit stays counted', async (fault, words) => {
   using directory = temporaryDirectory()
   sandbox.faults.add(fault)
   expect(await check(directory.path)).toEqual([

@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../../support/bridge-process.ts'
 
 const GB = 1024 ** 3
 
-test('a Node that is too old fails, with the way to the right one', () => {
+test('a Node that is too old fails, with the remedy', () => {
   expect(checkNode('v24.21.0').level).toBe('ok')
   expect(checkNode('v26.0.0').level).toBe('ok')
   expect(checkNode('v22.18.0')).toMatchObject({ level: 'fail', todo: expect.stringContaining('npx') })
@@ -21,7 +21,7 @@ test.each([
   expect(checkDataDir(directory.path, () => free).level).toBe(level)
 })
 
-test('a data directory that is not there yet is judged by its nearest parent, and nothing is made', () => {
+test('a missing data directory is checked by its nearest parent, and nothing is created', () => {
   using directory = temporaryDirectory()
   const place = join(directory.path, 'a', 'b')
   const asked: string[] = []
@@ -30,7 +30,7 @@ test('a data directory that is not there yet is judged by its nearest parent, an
   expect(asked).toEqual([directory.path])
 })
 
-test('a file in the place of the data directory, or above it, fails', () => {
+test('a file in place of the data directory, or above it, fails', () => {
   using directory = temporaryDirectory()
   const file = join(directory.path, 'file')
   writeFileSync(file, '')
@@ -41,7 +41,7 @@ test('a file in the place of the data directory, or above it, fails', () => {
     })
 })
 
-test('fewer open files than the streams need are a warning with both remedies', () => {
+test('a limit of open files below the streams is a warning with both remedies', () => {
   expect(checkOpenFiles(10_000, 11_000).level).toBe('ok')
   expect(checkOpenFiles(10_000, null).level).toBe('ok')
   expect(checkOpenFiles(10_000, 4096)).toMatchObject({

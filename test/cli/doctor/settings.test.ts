@@ -16,14 +16,14 @@ function failures(env: Record<string, string>) {
 
 const upstream = { BRIDGE_UPSTREAM_URL: 'http://127.0.0.1:1/v2', BRIDGE_UPSTREAM_KEY: 'k' }
 
-test('a wrong setting is a finding of its own, with the near match', () => {
+test('a wrong setting is a separate finding, with the closest match', () => {
   expect(failures(upstream)).toEqual([])
   expect(failures({ ...upstream, BRIDGE_UPSTREAM_PLN: 'free' })).toMatchObject([
     { finding: expect.stringContaining('did you mean "BRIDGE_UPSTREAM_PLAN"') },
   ])
 })
 
-test('a calendar file that is missing or refused is found before the start', () => {
+test('a missing or invalid calendar file is found before the start', () => {
   using directory = temporaryDirectory()
   const file = join(directory.path, 'calendar.json')
   const judged = () => failures({ ...upstream, BRIDGE_CALENDAR_FILE: file })

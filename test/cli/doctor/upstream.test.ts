@@ -8,7 +8,7 @@ import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const { signal: never } = new AbortController()
 
-/** An upstream of one answer; `requests` are those it got. */
+/** An upstream with one response; `requests` are those it got. */
 async function upstream(answer: RequestListener) {
   const requests: IncomingMessage[] = []
   const server = createServer((request, response) => {
@@ -27,7 +27,7 @@ async function upstream(answer: RequestListener) {
 }
 
 describe('reaching the upstream', () => {
-  test('takes one request without a key, and any answer of a server will do', async () => {
+  test('takes one request without a key, and any HTTP response counts', async () => {
     for (const status of [200, 401, 404, 429]) {
       await using server = await upstream((_request, response) => response.writeHead(status).end('{}'))
       const { reached, findings } = await checkUpstream(server.url, systemClock, never)
@@ -37,7 +37,7 @@ describe('reaching the upstream', () => {
     }
   })
 
-  test('warns of one that is in trouble or leads elsewhere', async () => {
+  test('warns of an upstream that fails or redirects', async () => {
     for (const status of [503, 301]) {
       await using server = await upstream((_request, response) => response.writeHead(status).end())
       const { reached, findings } = await checkUpstream(server.url, systemClock, never)
@@ -49,7 +49,7 @@ describe('reaching the upstream', () => {
     }
   })
 
-  test('tells refused, unknown, silent and not HTTP from each other, each with what to do', async () => {
+  test('distinguishes refused, unknown, silent and not HTTP, each with its remedy', async () => {
     const gone = await upstream(() => {})
     await gone[Symbol.asyncDispose]()
     const rude = createTcpServer((socket) =>
@@ -107,7 +107,7 @@ describe('the clock', () => {
     expect(judged(NOW + offMs).level).toBe(level)
   })
 
-  test('that is wrong is told with direction and remedy; upstream without a Date is a warning', () => {
+  test('that is wrong is reported with direction and remedy; an upstream without a Date is a warning', () => {
     expect(judged(NOW - 7_200_500)).toMatchObject({
       finding: 'this machine is 2.0 hours ahead of upstream',
       todo: expect.stringContaining('time service'),
@@ -116,7 +116,7 @@ describe('the clock', () => {
     expect(judged(null).level).toBe('warn')
   })
 
-  test('is not judged by an upstream on this machine: a sandbox keeps market time', () => {
+  test('is not checked against an upstream on this machine: a sandbox keeps market time', () => {
     for (const host of ['127.0.0.1', 'localhost', '[::1]'])
       expect(judged(NOW - 86_400_000, `http://${host}:4001/v2`).level).toBe('ok')
     expect(judged(NOW - 86_400_000, 'http://127.0.0.1.example/v2').level).toBe('fail')

@@ -12,13 +12,13 @@ test.each([
     ['a', '--seed', '-1'],
     '--seed needs a value; one that begins with a dash is written --seed=VALUE',
   ],
-])('bridge tokens %j with %j says in one line what is wrong', ([verb], args, message) => {
+])('bridge tokens %j with %j reports its error in one line', ([verb], args, message) => {
   const read = () => readFlagsAndWords(`tokens ${verb}`, args, flags, ['ID'])
   expect(read).toThrow(expect.objectContaining({ code: 'usage', message }))
   expect(read).toThrow(expect.objectContaining({ hint: expect.stringContaining('bridge tokens --help') }))
 })
 
-test('the values and the named arguments are read', () => {
+test('the flags and the positional arguments are parsed', () => {
   expect(readFlagsAndWords('tokens delete', ['a', '--seed=-1'], flags, ['ID'])).toEqual({
     values: { seed: '-1' },
     words: ['a'],

@@ -17,11 +17,11 @@ const item = {
 const event = { type: 'disclosure.published.v1', time: item.timestamp, data: item }
 const line = (changes: object = {}): string => eventLine(JSON.stringify({ ...event, ...changes }), plain)
 
-test('a disclosure is London time, codes, highest importance, symbol, headline and issuer', () => {
+test('a disclosure line has London time, codes, highest importance, symbol, headline and issuer', () => {
   expect(line()).toBe('2026-07-01 07:00:01  FR,DIV   ultra   ALP     Final Results · Alpha plc')
 })
 
-test('amended, late and replacing ones say so; what is missing is a dash', () => {
+test('amended, late and replacing items are marked; a missing member is a dash', () => {
   const bare = { ...item, issuer: {}, category: [{ kind: 'Native', code: 'RE' }] }
   const changed = { type: 'disclosure.amended.v1', late: 'true', replacesid: 'x', data: bare }
   expect(line(changed)).toBe(
@@ -39,12 +39,12 @@ test.each([
     'given_up',
     'GAP  given up from 2026-01-06 07:00:00 to 2026-01-06 07:00:09, 7 items found: a poll did not reach all items',
   ],
-])('a gap that is %s is told in words', (state, words) => {
+])('a gap that is %s is described in words', (state, words) => {
   const data = { from: '2026-01-06T07:00:00Z', to: '2026-01-06T07:00:09Z', cause: 'overflow', found: 7 }
   expect(line({ type: `bridge.gap.${state}.v1`, data })).toBe(`2026-07-01 07:00:01  ${words}`)
 })
 
-test('nothing in an item steers the terminal, nothing makes a second line', () => {
+test('no text of an item controls the terminal or starts a second line', () => {
   const evil = '\u001b[2J\u009b31m\u202egnp.\nFake line\r\u2028\u0007'
   const shown = line({
     time: evil,
@@ -60,7 +60,7 @@ test('nothing in an item steers the terminal, nothing makes a second line', () =
     expect(eventLine(rubbish, plain)).not.toMatch(/\p{Cc}/u)
 })
 
-test('colours are for terminals, unless NO_COLOR says otherwise', () => {
+test('colours appear on terminals only, unless NO_COLOR is set', () => {
   expect(eventLine(JSON.stringify(event), painter(true))).toContain('\u001b[1;31m')
   expect([wantsColour({}, true), wantsColour({}, false), wantsColour({ NO_COLOR: '1' }, true)]).toEqual([
     true,

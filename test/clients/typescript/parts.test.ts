@@ -1,4 +1,4 @@
-/** The client's parts that need no socket, and its source as browsers get it. */
+/** Tests the client's parts that need no socket, and its source as browsers load it. */
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -15,7 +15,7 @@ import { runTool } from '../../support/tools.ts'
 const SOURCE = 'clients/typescript/src'
 
 describe('the inbox', () => {
-  test('gives everything once and in order, says when it is full, and when three quarters are free', async () => {
+  test('returns every item once and in order, reports when it is full, and when three quarters are free', async () => {
     const pushes = fc.array(fc.record({ chars: fc.nat(40), takes: fc.nat(3) }), { maxLength: 100 })
     await fc.assert(
       fc.asyncProperty(pushes, async (script) => {
@@ -41,7 +41,7 @@ describe('the inbox', () => {
     )
   })
 
-  test('wakes who waits for an item, and who waits for room', async () => {
+  test('wakes waiters for an item, and waiters for room', async () => {
     const inbox = createInbox<string>(8)
     const first = inbox.next()
     inbox.push('a', 4)
@@ -61,7 +61,7 @@ describe('the inbox', () => {
   })
 })
 
-test('an id is new once, until so many others have come', () => {
+test('an id is new once, until so many others have arrived', () => {
   const seen = createSeen(2)
   expect(['a', 'b', 'a', 'c', 'b', 'a', 'b'].map((id) => seen.isNew(id))).toEqual([
     true,
@@ -74,7 +74,7 @@ test('an id is new once, until so many others have come', () => {
   ])
 })
 
-test('whatever comes from outside is a message or is none; nothing throws', () => {
+test('any input is a message or rejected as none; nothing throws', () => {
   const names = ['disclosure', 'gap', 'live', 'heartbeat', 'hello', 'going_away', 'error', 'new', 7]
   const value = fc.oneof(
     fc.jsonValue(),
@@ -104,30 +104,30 @@ test('whatever comes from outside is a message or is none; nothing throws', () =
   )
 })
 
-describe('the text of an event', () => {
+describe('the JSON text of an event', () => {
   const read = (text: string) => readMessage(text) as { json?: string } | null
 
-  test('is the one that the bridge wrote, though reading and writing JSON would change it', () => {
+  test('is the one that the bridge wrote, although parsing and serialising would change it', () => {
     const event = '{"id":"a","cursor":"c","data":{"price":1.50,"n":12345678901234567890,"t":"\\u00e9\\/"}}'
     expect(JSON.stringify(JSON.parse(event))).not.toBe(event)
     expect(read(`{"type":"disclosure","sent":"2026","event":${event}}`)?.json).toBe(event)
   })
 
-  test('is written anew where the members come in another order', () => {
+  test('is serialised anew if the members arrive in another order', () => {
     const event = '{"id":"a","cursor":"c"}'
     expect(read(`{"type":"gap","event":${event},"sent":"2026"}`)?.json).toBe(event)
   })
 })
 
-describe('the source', () => {
-  test('imports nothing but itself', () => {
+describe('the client source', () => {
+  test('imports nothing but its own files', () => {
     const sources = readSources(root, SOURCE)
     expect(sources.length).toBeGreaterThan(5)
     const imported = sources.flatMap(({ imports }) => imports.map(({ specifier }) => specifier))
     expect(imported.filter((specifier) => !/^\.\/[a-z]+\.ts$/.test(specifier))).toEqual([])
   })
 
-  test('is TypeScript for a page without Node’s types', async () => {
+  test('is TypeScript for a browser page without Node’s types', async () => {
     const files = readdirSync(join(root, SOURCE)).map((name) => join(root, SOURCE, name))
     const options = ['--ignoreConfig', '--noEmit', '--strict', '--target', 'es2024', '--lib', 'es2024,dom']
     const compiler = join(root, 'node_modules/.bin/tsc')
@@ -136,7 +136,7 @@ describe('the source', () => {
     expect(await runTool(process.execPath, args)).toEqual({ code: 0, stdout: '', stderr: '' })
   })
 
-  test('is found by the names of its package', async () => {
+  test('resolves by the names of its package', async () => {
     using directory = temporaryDirectory()
     const scope = join(directory.path, 'node_modules/@disclosure-bridge')
     mkdirSync(scope, { recursive: true })
@@ -151,7 +151,7 @@ describe('the source', () => {
     expect((await runTool(process.execPath, [program])).stdout).toBe('connect,StreamFailure')
   })
 
-  test('becomes JavaScript line by line, with imports of its own new names', () => {
+  test('becomes JavaScript line by line, with its imports renamed', () => {
     const files = strippedClient()
     expect([...files.keys()].sort()).toEqual(
       readdirSync(join(root, SOURCE))

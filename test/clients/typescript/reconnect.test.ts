@@ -1,4 +1,4 @@
-/** What the client does when its connection ends, against a server that does what it is told and a clock that waits. */
+/** Tests how the client reconnects, against a scripted server and a clock that the test moves. */
 import { describe, expect, test } from 'vitest'
 import { WebSocket as PackageSocket } from 'ws'
 import type { SocketConstructor } from '../../../clients/typescript/src/connection.ts'
@@ -17,7 +17,7 @@ function eventOf(number: number, type = 'disclosure'): object {
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
 const live = (cursor: string) => ({ type: 'live', cursor })
 
-/** The client before the server: waits are half of their limits. */
+/** The client connected to the server; each delay is half of its limit. */
 function follow(server: ScriptedStream, options: Partial<ConnectOptions> = {}) {
   const clock = createManualClock()
   const common = { url: server.url, token: 'secret', clock, chance: () => 0.5 }
@@ -26,7 +26,7 @@ function follow(server: ScriptedStream, options: Partial<ConnectOptions> = {}) {
   return {
     ...client,
     clock,
-    /** Resolves with the wait after the next end of a connection, having passed it. */
+    /** Lets the delay after the next end of a connection pass, and resolves with it. */
     async waitOver(): Promise<number | null> {
       waits += 1
       const { retryInMs } = await client.next('disconnected', waits)
@@ -34,7 +34,7 @@ function follow(server: ScriptedStream, options: Partial<ConnectOptions> = {}) {
       clock.advance(retryInMs ?? 0)
       return retryInMs
     },
-    /** Closes and resolves when the loop is over; no timer is left. */
+    /** Closes the client and resolves when its loop has ended; no timer is left. */
     async over(): Promise<void> {
       client.stream.close()
       expect(await client.ended).toBeNull()
@@ -43,8 +43,8 @@ function follow(server: ScriptedStream, options: Partial<ConnectOptions> = {}) {
   }
 }
 
-describe('a connection that ends is made again', () => {
-  test('with the token, the filter and the last cursor; what comes twice is dropped', async () => {
+describe('a connection that ends is reopened', () => {
+  test('with the token, the filter and the last cursor; repeated events are dropped', async () => {
     await using server = await startScriptedStream()
     const filter = { importance: 'high+' }
     const client = follow(server, { filter, from: { tail: 2 }, onGap: 'earliest' })
@@ -74,7 +74,7 @@ describe('a connection that ends is made again', () => {
     await client.over()
   })
 
-  test('behind the notice of a log that was started afresh; what it brings again is dropped', async () => {
+  test('after the gap that announces a new epoch; repeated items are dropped', async () => {
     await using server = await startScriptedStream()
     const client = follow(server)
     const first = await server.connection(1)
@@ -97,7 +97,7 @@ describe('a connection that ends is made again', () => {
     await client.over()
   })
 
-  test('when the bridge wants it: after going_away no earlier and no later', async () => {
+  test('at the time that the bridge asks for: after going_away no earlier and no later', async () => {
     await using server = await startScriptedStream()
     const client = follow(server)
     const first = await server.connection(1)
@@ -117,7 +117,7 @@ describe('a connection that ends is made again', () => {
     await client.over()
   })
 
-  test('less and less often while it brings nothing, and soon again once it has', async () => {
+  test('with growing delays while it delivers nothing, and soon again once it has', async () => {
     await using server = await startScriptedStream()
     const client = follow(server)
     const waits: (number | null)[] = []
@@ -139,7 +139,7 @@ describe('a connection that ends is made again', () => {
     await client.over()
   })
 
-  test('after two and a half heartbeats of silence, before hello too, and after what no bridge says', async () => {
+  test('after two and a half heartbeats of silence, before hello too, and whatever else a server sends', async () => {
     await using server = await startScriptedStream()
     const client = follow(server)
     await server.connection(1)
@@ -166,7 +166,7 @@ describe('a connection that ends is made again', () => {
     await client.over()
   })
 
-  test('where nothing listens, with a word about what may be the reason', async () => {
+  test('if nothing listens, with an error that names the possible cause', async () => {
     const client = await startScriptedStream().then(async (server) => {
       await server[Symbol.asyncDispose]()
       return follow(server)
@@ -181,7 +181,7 @@ describe('a connection that ends is made again', () => {
 })
 
 describe('a connection that ends for good', () => {
-  test.each([4000, 4001, 4003, 4006, 4010, 4099, 1003])('%i is not made again', async (code) => {
+  test.each([4000, 4001, 4003, 4006, 4010, 4099, 1003])('%i is not reopened', async (code) => {
     await using server = await startScriptedStream()
     const client = follow(server)
     const first = await server.connection(1)
@@ -195,7 +195,7 @@ describe('a connection that ends for good', () => {
 })
 
 describe('tickets', () => {
-  test('each connection has its own, in the address, and none sends a token', async () => {
+  test('each connection has its own, in the URL, and none sends a token', async () => {
     await using server = await startScriptedStream()
     let got = 0
     const ticket = async (): Promise<string> => {
@@ -216,7 +216,7 @@ describe('tickets', () => {
     await client.over()
   })
 
-  test('one that came too late is followed by a new one; the second in a row that is refused ends the stream', async () => {
+  test('an expired ticket is replaced by a new one; the second refused in a row ends the stream', async () => {
     await using server = await startScriptedStream()
     const client = follow(server, { token: undefined, ticket: async () => 't' } as Partial<ConnectOptions>)
     ;(await server.connection(1)).close(4001, 'too late')
@@ -225,7 +225,7 @@ describe('tickets', () => {
     expect(await client.ended).toMatchObject({ code: 'unauthenticated' })
   })
 
-  test('one that never comes is given up, and who gets them can end the stream', async () => {
+  test('a ticket request that hangs is cancelled, and the ticket function can end the stream', async () => {
     await using server = await startScriptedStream()
     let asked = 0
     const ticket = (): Promise<string> => {
@@ -242,12 +242,12 @@ describe('tickets', () => {
   })
 })
 
-describe('a reader who is slower than the stream', () => {
+describe('a reader slower than the stream', () => {
   test.each([
     ['the platform’s WebSocket', {}],
     ['that of a package', { WebSocket: PackageSocket as unknown as SocketConstructor }],
   ])(
-    'is never given more than the bound to hold, on %s: the stream waits, nothing is lost',
+    'never has more than the limit buffered, on %s: the stream waits, nothing is lost',
     async (_whose, own) => {
       await using server = await startScriptedStream()
       const clock = createManualClock()
@@ -282,7 +282,7 @@ describe('a reader who is slower than the stream', () => {
     },
   )
 
-  test('holds no more than the bound through an outage that he sleeps through', async () => {
+  test('has no more than the limit buffered through an outage during which it does not read', async () => {
     await using server = await startScriptedStream()
     const clock = createManualClock()
     const chance = (): number => 0
@@ -292,7 +292,7 @@ describe('a reader who is slower than the stream', () => {
       await until(() => stream.state === 'waiting' || stream.state === 'paused')
       clock.advance(0)
     }
-    // The fifth message of 200 characters fills it; the connection of that moment is still ended as it is.
+    // The fifth message of 200 characters fills the buffer; the current connection still ends normally.
     expect(server.count()).toBe(6)
     expect(clock.nextTimerMs()).toBeNull()
     stream.close()

@@ -1,4 +1,4 @@
-/** The client against the real feed, with Node's own WebSocket. */
+/** Tests the client against the real server, with Node's own WebSocket. */
 import { describe, expect, test } from 'vitest'
 import { type ConnectOptions, connect } from '../../../clients/typescript/src/stream.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
@@ -14,7 +14,7 @@ function follow(api: ApiServer, options: Partial<ConnectOptions> = {}): Followed
 }
 
 describe('a stream of the client', () => {
-  test('says connected, gives what was published, is live, then gives what is new', async () => {
+  test('reports connected, returns past events, reports live, then returns new ones', async () => {
     await using api = await startApi({ count: 5 })
     const client = follow(api, { from: 'earliest' })
     expect(client.stream.state).toBe('connecting')
@@ -36,7 +36,7 @@ describe('a stream of the client', () => {
     expect(client.stream.state).toBe('closed')
   })
 
-  test('begins live unless told otherwise, with the filter, and at each start there is', async () => {
+  test('starts live by default, with the filter, and from each supported start', async () => {
     await using api = await startApi({ count: 40 })
     const starts = [
       [{}, []],
@@ -54,7 +54,7 @@ describe('a stream of the client', () => {
     }
   })
 
-  test('has dealt with a message when the next one is asked for, and no earlier', async () => {
+  test('counts a message as processed when the next one is requested, and no earlier', async () => {
     await using api = await startApi({ count: 3 })
     const stream = connect({ url: api.url, token: TOKEN, from: 'earliest' })
     const cursors: (string | null)[] = []
@@ -67,7 +67,7 @@ describe('a stream of the client', () => {
     expect(stream.state).toBe('closed')
   })
 
-  test('moves its resume point with heartbeats, past what a narrow filter left out', async () => {
+  test('advances its resume point with heartbeats, past events outside a narrow filter', async () => {
     await using api = await startApi({ count: 5 })
     const client = follow(api, { filter: { q: 'nothing of the kind' } })
     await client.next('live')
@@ -82,7 +82,7 @@ describe('a stream of the client', () => {
   })
 })
 
-describe('what trying again does not help fails with words', () => {
+describe('an error that retrying cannot fix rejects with a readable message', () => {
   const failing: [string, Partial<ConnectOptions>, object][] = [
     ['a wrong token', { token: 'no token of ours' }, { code: 'unauthenticated', closeCode: 4001 }],
     [
@@ -114,7 +114,7 @@ describe('what trying again does not help fails with words', () => {
     expect(client.stream.state).toBe('closed')
   })
 
-  test('a token without the scope, and one that has its connections already', async () => {
+  test('a token without the scope, and one that has reached its connection limit', async () => {
     await using api = await startApi({ count: 5, maxPerToken: 1 })
     const make = async (scopes: string[]): Promise<string> => {
       const response = await fetch(`${api.url}/v1/tokens`, {
@@ -137,7 +137,7 @@ describe('what trying again does not help fails with words', () => {
     await first.ended
   })
 
-  test('with tickets: each connection takes one, and the page needs no token', async () => {
+  test('with tickets: each connection uses one, and the page needs no token', async () => {
     await using api = await startApi({ count: 5 })
     let given = 0
     const ticket = async (): Promise<string> => {
@@ -161,7 +161,7 @@ describe('what trying again does not help fails with words', () => {
     expect(given).toBe(2)
   })
 
-  test('with onGap earliest an old cursor begins at the oldest event, behind a gap', async () => {
+  test('with onGap earliest an old cursor starts at the oldest event, after a gap', async () => {
     await using api = await startApi({ count: 5, first: 11 })
     const client = follow(api, { from: { after: cursorAt(2) }, onGap: 'earliest' })
     await client.next('live')
@@ -171,7 +171,7 @@ describe('what trying again does not help fails with words', () => {
     await client.ended
   })
 
-  test('a cursor of another epoch is announced before anything that comes again', async () => {
+  test('a cursor of another epoch is reported before any repeated event', async () => {
     await using api = await startApi({ count: 5 })
     const timeMs = Date.parse('2026-01-06T07:00:05Z')
     const after = encodeCursor({ epoch: 'Epoch000', sequence: 77, timeMs })
@@ -184,7 +184,7 @@ describe('what trying again does not help fails with words', () => {
   })
 })
 
-test('options that cannot work are refused at once', () => {
+test('invalid options are refused at once', () => {
   const token = 'x'
   expect(() => connect({ url: 'bridge', token })).toThrow(TypeError)
   expect(() => connect({ url: 'ftp://a.test', token })).toThrow(/not an http, https, ws or wss/)

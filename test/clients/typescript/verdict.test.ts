@@ -19,8 +19,8 @@ function endOf(closeCode: number | null, extra: Partial<ConnectionEnd> = {}): Co
   }
 }
 
-describe('the range of a close code is the verdict', () => {
-  test('40xx is for good, each with its name; 41xx, 42xx and what nobody meant are not', () => {
+describe('the range of a close code decides whether to reconnect', () => {
+  test('40xx is final, each with its name; 41xx, 42xx and unknown codes are not', () => {
     const verdicts = [...closeCodes, 4099, 4199, 4299, 4300, 1000, 1001, 1005, 1006, 1012, 3000].map(
       (code) => [code, failureOf(endOf(code))?.code ?? null],
     )
@@ -50,7 +50,7 @@ describe('the range of a close code is the verdict', () => {
     ])
   })
 
-  test('a cursor that is too old names the oldest, a refused subscription what is wrong with it', () => {
+  test('a cursor beyond retention names the oldest, a refused subscription its error', () => {
     const error = { code: 410, detail: 'what follows this cursor is no longer kept; oldest=AUh4' }
     const tooOld = failureOf(endOf(4010, { error }))
     expect(tooOld).toBeInstanceOf(StreamFailure)
@@ -69,10 +69,10 @@ describe('the range of a close code is the verdict', () => {
   })
 })
 
-describe('the wait before the next connection', () => {
+describe('the delay before the next connection', () => {
   const shares = fc.integer({ min: 0, max: 999 }).map((share) => share / 1000)
 
-  test('is anything up to a limit that doubles to 30 s, and begins higher where the code says later', () => {
+  test('is random up to a limit that doubles to 30 s, and starts higher if the code asks for it', () => {
     const limits = (code: number) =>
       [0, 1, 2, 3, 4, 5, 6, 7, 50].map((useless) => delayMs(endOf(code), useless, () => 1))
     expect(limits(1006)).toEqual([500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000])
@@ -82,7 +82,7 @@ describe('the wait before the next connection', () => {
     expect(delayMs(endOf(4100), 5, () => 0)).toBe(0)
   })
 
-  test('is never less than the bridge asked for, and just that after a useful connection', () => {
+  test('is never below the bridge’s request, and exactly that after a useful connection', () => {
     fc.assert(
       fc.property(fc.nat(20), shares, fc.nat(299_999), (useless, share, reconnectInMs) => {
         const waitedMs = delayMs(endOf(4200, { reconnectInMs }), useless, () => share)

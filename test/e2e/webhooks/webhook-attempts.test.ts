@@ -1,4 +1,4 @@
-/** What became of deliveries, as a user of a started bridge reads it: lists held against what receivers saw. */
+/** Tests the lists of attempts and deliveries of a running bridge against what the receivers saw. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
@@ -13,7 +13,7 @@ import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-a
 import { type Attempt, type Delivery, wholeList } from '../../support/webhooks/webhook-lists.ts'
 import { startReceiver, type WebhookReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
-/** As a receiver is slow here. */
+/** The delay of a slow receiver here. */
 const SLOW_MS = 300
 
 const directory = temporaryDirectory()

@@ -1,4 +1,4 @@
-/** Webhooks of a bridge on the embedded log whose disk becomes full while they go out, and gets room again. */
+/** Tests webhook delivery on the embedded log while the disk fills up and gets space again. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { seededChance } from '../../../src/core/chance.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
@@ -14,16 +14,16 @@ import {
 } from '../../support/webhooks/moody-receiver.ts'
 import { allTaken, judgeWebhooks, type OwedEndpoint } from '../../support/webhooks/webhook-verdict.ts'
 
-/** Room for the log and its side files, with some more. */
+/** Enough for the log and its side files, and some more. */
 const DISK_BYTES = 24 * 1024 * 1024
-/** A stuck shard is told within five seconds; the rest is for a machine under load. */
+/** A stuck shard is reported within five seconds; the rest is for a machine under load. */
 const TOLD_MS = 8000
-/** Of two endpoints; the slow one has something under way most of the time. */
+/** The delays of two endpoints; the slow one has a delivery in flight most of the time. */
 const CONCURRENCY = { slow: 8, failing: 8 } as const
-/** What they want of the flood: some of it, so that all of that is there in seconds. */
+/** Their filter matches a part of the flood, so that all of it is delivered within seconds. */
 const CATEGORIES = ['MSC', 'AGM', 'HOL', 'TVR', 'BOA', 'ACQ']
 
-describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
+describe.skipIf(!canHaveSmallDisk())('webhook deliveries on a full disk', () => {
   let disk: SmallDisk
   let receiver: MoodyReceiver
   let sandbox: Sandbox
@@ -46,7 +46,7 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
   const said = (event: string): number => bridge.stderr().split(`"event":"${event}"`).length - 1
   const pullWanted = (): Promise<ApiEvent[]> =>
     pullAll(bridge.ready.http, `&fcaCategories=${CATEGORIES.join(',')}`)
-  /** Resolves when every event of theirs that the log holds now has been taken by both. */
+  /** Resolves when both have accepted every matching event of the log. */
   const delivered = async (): Promise<OwedEndpoint[]> => {
     const held = await pullWanted()
     const owed = made.map((one) => ({ ...one, owed: held }))
@@ -88,7 +88,7 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
     await disk[Symbol.asyncDispose]()
   })
 
-  it('wait, which the node says in seconds and the log once, and all go out when there is room', async () => {
+  it('wait, as the health check reports in seconds and the log once, and go out when there is space', async () => {
     await eventually(health, ({ status }) => status === 503, TOLD_MS)
     await eventually(health, ({ checks }) => checks.webhooks === false, TOLD_MS)
     await eventually(() => said('webhook.shards_stuck'), Boolean, TOLD_MS)
@@ -104,13 +104,13 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
     await eventually(() => said('attempt_history.write_recovered'), Boolean)
     const scrape = await (await fetch(`${bridge.ready.ops}/metrics`)).text()
     expect(scrape).toMatch(/^bridge_webhook_journal_dropped_total 0$/m)
-    // Once each for what lasts; the poller tells of its commit and then of its claim.
+    // One line each for a lasting fault; the poller logs its commit and then its claim.
     expect([said('webhook.shards_stuck'), said('attempt_history.write_failed')]).toEqual([1, 1])
     expect(said('log.unavailable')).toBeLessThanOrEqual(2)
     expect(judgeWebhooks(owed, receiver.receipts, 0).broken).toEqual([])
   })
 
-  it('are at most repeated when the process stops meanwhile, and what the journal lost is said', async () => {
+  it('are at most repeated if the process stops meanwhile, and lost attempt records are logged', async () => {
     await eventually(
       () => said('webhook.shard_write_failed') * said('attempt_history.write_failed'),
       Boolean,
@@ -123,7 +123,7 @@ describe.skipIf(!canHaveSmallDisk())('webhooks whose disk becomes full', () => {
     expect(await bridge.stop()).toBe(0)
     expect(bridge.stderr()).toMatch(/"event":"attempt_history.dropped".*"count":[1-9]/)
     receiver.killed()
-    // What SQLite kept beside its file is gone, and left some room.
+    // SQLite has deleted its side file, which freed some space.
     disk.fill()
     const refused = startCommand(['run'], env(), undefined, disk.inside)
     const ended = eventually(

@@ -1,4 +1,4 @@
-/** Webhooks of a bridge that is told to send them through a proxy (`BRIDGE_WEBHOOK_PROXY`). */
+/** Tests webhooks that a bridge sends through a proxy (`BRIDGE_WEBHOOK_PROXY`). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { webhookId } from '../../../src/core/signature.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
@@ -15,7 +15,7 @@ import { askEndpoints } from '../../support/webhooks/endpoint-api.ts'
 import { type Attempt, wholeList } from '../../support/webhooks/webhook-lists.ts'
 import { startReceiver, type WebhookReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
-/** So that few deliveries wait for a proxy that hangs, and no breaker opens for them. */
+/** Keeps the deliveries that wait for a hanging proxy few, so that no circuit breaker opens. */
 const MAX_CONCURRENCY = 2
 
 describe('webhooks through a proxy', () => {
@@ -38,7 +38,7 @@ describe('webhooks through a proxy', () => {
   const attempts = (): Promise<Attempt[]> => wholeList(bridge.ready.http, `${endpointId}/attempts`)
   const timesReceived = (id: string): number =>
     receiver.received.filter(({ headers }) => headers['webhook-id'] === id).length
-  /** What comes of a test of the endpoint. */
+  /** The outcome of a test of the endpoint. */
   const tried = async (): Promise<Pick<Attempt, 'outcome' | 'phase' | 'status'>> => {
     const url = `${bridge.ready.http}/v1/webhooks/${endpointId}/test`
     return (await fetch(url, { method: 'POST', headers: bearer })).json() as Promise<Attempt>
@@ -65,7 +65,7 @@ describe('webhooks through a proxy', () => {
     directory[Symbol.dispose]()
   })
 
-  it('that hangs or refuses end with an outcome, reach nobody another way, and are tried again', async () => {
+  it('that hangs or refuses fail, reach no receiver another way, and are retried', async () => {
     proxy.mood('hang')
     const url = receiver.url.replace('127.0.0.1', 'localhost')
     const wanted = { url, maxConcurrency: MAX_CONCURRENCY, since: '2000-01-01' }
@@ -82,7 +82,7 @@ describe('webhooks through a proxy', () => {
       () => held.map(({ id }) => timesReceived(webhookId(endpointId, id))),
       (times) => times.every((count) => count === 1),
     )
-    // Two hung; what came of the one that is looked for is written down a little after its receiver had it.
+    // Two hung; the outcome of the other is written a little after its receiver got it.
     const again = (all: Attempt[]): Attempt | undefined =>
       all.find(({ attempt, eventId }) => attempt > 1 && eventId === hung?.eventId)
     expect(again(await eventually(attempts, (all) => again(all) !== undefined))).toMatchObject({
@@ -90,12 +90,12 @@ describe('webhooks through a proxy', () => {
     })
   })
 
-  it('go by the address that was checked, never by the name, with the word the proxy asks for', async () => {
+  it('go to the checked address, never to the name, with the proxy’s credentials', async () => {
     expect(await tried()).toMatchObject({ outcome: 'ok', status: 204 })
     const word = `Basic ${Buffer.from('desk:w@rd').toString('base64')}`
     const { port } = new URL(receiver.url)
     for (const asked of proxy.asked) expect(asked).toEqual({ target: expect.any(String), word })
-    // The second where the first could not be connected to.
+    // The second address if the first refused the connection.
     const targets = new Set(proxy.asked.map(({ target }) => target))
     expect([...targets].sort()).toEqual([`127.0.0.1:${port}`, `[::1]:${port}`])
     for (const { headers } of receiver.received) {
@@ -105,7 +105,7 @@ describe('webhooks through a proxy', () => {
     expect(bridge.stderr()).not.toContain('w%40rd')
   })
 
-  it('ask the proxy for no address that is refused', async () => {
+  it('request no refused address from the proxy', async () => {
     await bridge.stop()
     bridge = await start('10.0.0.0/8')
     const before = [proxy.asked.length, receiver.received.length]

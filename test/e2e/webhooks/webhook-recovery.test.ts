@@ -1,4 +1,4 @@
-/** Replays, tests and notices in the product as it is started, over a log that holds events already. */
+/** Tests replays, test events and notifications in the started product, over a log that has events already. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { openSqliteLog } from '../../../src/log-embedded/log.ts'
@@ -16,7 +16,7 @@ import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
 const EVENTS = 2100
 const SLOTS = 16
-/** As long as the receiver takes: the replay lasts some seconds, and is killed inside of them. */
+/** The receiver's response time: the replay lasts some seconds, and is killed during them. */
 const ANSWER_MS = 20
 
 const directory = temporaryDirectory()
@@ -61,7 +61,7 @@ async function post(path: string, body?: object): Promise<{ status: number; body
 const make = (body: object) => askEndpoints(bridge.ready.http, 'POST', '', body)
 
 describe('a replay', () => {
-  it('that was answered comes whole over two kill -9, at once and in its middle; repeats stay within the slots', async () => {
+  it('that was acknowledged completes over two kill -9, at once and in its middle; repeats stay within the slots', async () => {
     await using receiver = await startReceiver((response) => {
       systemClock.after(ANSWER_MS, () => response.writeHead(204).end())
     })
@@ -97,8 +97,8 @@ describe('a replay', () => {
   })
 })
 
-describe('beside the deliveries', () => {
-  it('a test is sent and listed; an endpoint that is gone is told to those that name it, over a kill -9 too', async () => {
+describe('a running bridge', () => {
+  it('sends and lists a test, and notifies other endpoints of a disabled one despite a kill -9', async () => {
     await using told = await startReceiver((response, _request, count) => {
       response.writeHead(count === 2 ? 503 : 204).end()
     })
@@ -115,7 +115,7 @@ describe('beside the deliveries', () => {
           ),
         ({ data }) => data.map(({ webhookId }) => webhookId).join() === webhookIds.join(),
       )
-    // Before it is written, a quarter of a second later, a kill would take it along.
+    // It is written a quarter of a second later; a kill before that would lose it.
     await listed([String(test.body.webhookId)])
     const { id: goneId } = await make({ url: gone.url, since: eventAt(EVENTS).time, description: 'the desk' })
     await eventually(

@@ -1,4 +1,7 @@
-/** The role `webhooks` in the product as it is started: receivers on real sockets, signatures by the official library. */
+/**
+ * Tests the role `webhooks` in the started product: receivers on real sockets, signatures checked by the official
+ * library.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
@@ -41,7 +44,7 @@ describe('webhooks of a bridge', () => {
     directory[Symbol.dispose]()
   })
 
-  it('come once each and in order, to each endpoint what its filter wants, over a restart too', async () => {
+  it('arrive once each and in order, filtered for each endpoint, over a restart too', async () => {
     await using one = await startReceiver()
     await using many = await startReceiver()
     const since = '2000-01-01'
@@ -72,7 +75,7 @@ describe('webhooks of a bridge', () => {
     expect(new Set(one.received.map(({ headers }) => headers['webhook-id'])).size).toBe(one.received.length)
   })
 
-  it('wait while the endpoint is paused, and are signed by both secrets after a rotation', async () => {
+  it('wait while the endpoint is paused, and carry both signatures after a rotation', async () => {
     await using receiver = await startReceiver()
     const { id, secret } = await ask('POST', '', { url: receiver.url })
     await ask('PATCH', `/${id}`, { status: 'paused' })
@@ -98,7 +101,7 @@ describe('webhooks of a bridge', () => {
     expect(receiver.received[0]?.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/)
   })
 
-  it('are no longer sent to an endpoint that answers 410, which says so', async () => {
+  it('stop for an endpoint that answers 410, whose state says so', async () => {
     await using gone = await startReceiver((response) => response.writeHead(410).end())
     const { id } = await ask('POST', '', { url: gone.url, maxConcurrency: 1, since: '2000-01-01' })
     const shown = await eventually(
@@ -109,7 +112,7 @@ describe('webhooks of a bridge', () => {
     expect(gone.received).toHaveLength(1)
   })
 
-  it('are measured, and the node says that its shards are well', async () => {
+  it('are measured, and the node reports its shards as healthy', async () => {
     const scrape = await (await fetch(`${bridge.ready.ops}/metrics`)).text()
     expect(scrape).toMatch(/^bridge_webhook_attempts_total\{outcome="ok"\} [1-9]/m)
     expect(scrape).toMatch(/^bridge_webhook_attempts_total\{outcome="gone"\} 1$/m)
@@ -118,7 +121,7 @@ describe('webhooks of a bridge', () => {
     expect(checks).toMatchObject({ endpoints: true, webhooks: true })
   })
 
-  it('that are under way at a stop end inside its time and are not repeated; what hangs is, with its id', async () => {
+  it('in flight at a stop end inside its time and are not repeated; a hanging one is repeated with its id', async () => {
     await using slow = await startReceiver((response) => setTimeout(() => response.writeHead(204).end(), 700))
     await using hung = await startReceiver(() => undefined)
     const made = [slow, hung].map(({ url }) =>
@@ -145,7 +148,7 @@ describe('webhooks of a bridge', () => {
     expect(idsOf(hung.received.slice(2, 4))).toEqual(idsOf(cut))
   })
 
-  it('reach no address that the rules of the process refuse, whatever was taken before', async () => {
+  it('reach no address that the process settings refuse, whatever was accepted earlier', async () => {
     await using receiver = await startReceiver()
     await ask('POST', '', { url: receiver.url, since: '2000-01-01' })
     await bridge.stop()

@@ -1,4 +1,4 @@
-/** Attempts over one Kafka: a node that delivers, and one that only answers. */
+/** Tests attempts over one Kafka: a node that delivers, and one that only serves the API. */
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
@@ -18,7 +18,7 @@ import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 const brokers = await sharedBrokers()
 
 describe.skipIf(brokers === null)('attempts on Kafka', () => {
-  it('are listed alike by the node that delivers and by one that only answers, also after it was away', async () => {
+  it('are listed alike by the delivering node and an API-only node, also after that was down', async () => {
     using own = temporaryDirectory()
     using other = temporaryDirectory()
     const sandbox = await startSandbox(
@@ -58,7 +58,7 @@ describe.skipIf(brokers === null)('attempts on Kafka', () => {
           ids.flatMap((id) => [wholeList(base, `${id}/attempts`), wholeList(base, `${id}/deliveries`)]),
         )
       const attempts = (base: string, id: string) => wholeList<Attempt>(base, `${id}/attempts`)
-      /** Both nodes list every attempt that the receivers have seen by now, and list it alike. */
+      /** Checks that both nodes list every attempt that the receivers have seen, and list it alike. */
       const same = async (): Promise<void> => {
         for (const id of ids) await askEndpoints(sender.ready.http, 'POST', `/${id}/disable`)
         for (const [at, id] of ids.entries()) {

@@ -22,10 +22,10 @@ const SESSION_MS = 6_000
 const LAG = /^bridge_follower_lag_seconds (.*)$/m
 const NO_UPSTREAM = { url: 'http://127.0.0.1:9/v2', key: 'none' }
 
-describe.skipIf(runtime === null)('while Kafka is away', () => {
+describe.skipIf(runtime === null)('while Kafka is unavailable', () => {
   const kafka = useProxiedCluster(runtime)
 
-  it('a bridge that starts opens its listeners, is not ready, says so once, and goes on when Kafka is back', async () => {
+  it('a bridge that starts opens its listeners, is not ready, logs that once, and continues when Kafka recovers', async () => {
     using directory = temporaryDirectory()
     const sandbox = await startSandbox(
       { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 5 },
@@ -67,7 +67,7 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
     }
   })
 
-  it('a node that is cut off serves what it holds, but is not ready, and its lag grows until Kafka answers', async () => {
+  it('a node that is cut off serves its replica, but is not ready, and its lag grows until Kafka recovers', async () => {
     using directory = temporaryDirectory()
     const options = kafkaLogOptions(kafka.cluster.brokers)
     const writer = await claimed(kafka.logs.open(options))
@@ -103,11 +103,11 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
     expect(await bridge.stop()).toBe(0)
   })
 
-  it('a member that the group forgets, and whose next join is cut off, begins anew and leaves nothing running', async () => {
+  it('a member that its group removed and whose rejoin fails starts anew, and leaves nothing running', async () => {
     const { logger, lines } = keepingLogger()
     const brokers = kafka.behindProxy
     const openSession = kafkaSessions({ brokers, clientId: 'forgotten', tls: null, sasl: null }, logger)
-    /** How often each consumer has looked for something to fetch. */
+    /** The fetches that each consumer has started. */
     const looks: number[] = []
     const watched = (): KafkaSession => {
       const session = openSession()
@@ -158,7 +158,7 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
     }
   })
 
-  it('a leader that the group cannot hear ends its term by itself, and leads again afterwards', async () => {
+  it('a leader cut off from its group ends its term by itself, and leads again afterwards', async () => {
     const { logger, lines } = keepingLogger()
     const brokers = kafka.behindProxy
     const connection = { brokers, clientId: 'away', tls: null, sasl: null }
@@ -184,7 +184,7 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
       await elections.close()
     }
   })
-  it('a leader whose broker was killed and is back leads again at once, not after a session', async () => {
+  it('a leader whose broker was killed and restarted leads again at once, not after a session timeout', async () => {
     const { logger, lines } = keepingLogger()
     const elections = groupElections({
       openSession: kafkaSessions(
@@ -201,7 +201,7 @@ describe.skipIf(runtime === null)('while Kafka is away', () => {
       const { signal } = new AbortController()
       const { lost } = await elections.campaign(signal)
       await node?.kill()
-      // It has given up what it had, so it comes back as somebody else.
+      // It has released its partition, so it returns as another member.
       await eventually(
         () => lines.some(({ event }) => event === 'leader.group_unavailable') && lost.aborted,
         (away) => away,

@@ -1,4 +1,4 @@
-/** The product on Kafka, as processes: what one node writes every node serves, and a node's disk is only a copy. */
+/** Tests the product on Kafka, as processes: every node serves what one writes, and a node's disk is only a replica. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
@@ -15,7 +15,7 @@ interface Readiness {
 
 const brokers = await sharedBrokers()
 const ENOUGH = 60
-/** What is written on one node counts on all within this time (contract §6). */
+/** A write on one node takes effect on all within this time (contract §6). */
 const SOON_MS = 1000
 
 describe.skipIf(brokers === null)('a bridge on Kafka', () => {
@@ -86,7 +86,7 @@ describe.skipIf(brokers === null)('a bridge on Kafka', () => {
     expect(await again.stop()).toBe(0)
   })
 
-  it('is looked at by the doctor, who tells what is not as the settings say and changes nothing', async () => {
+  it('is checked by the doctor, which reports differences from the settings and changes nothing', async () => {
     using directory = temporaryDirectory()
     const env = { ...kafka, BRIDGE_TOPIC_RETENTION: 'P7D', BRIDGE_ROLES: 'api' }
     const { stdout, stderr, code } = await runToEnd(
@@ -109,7 +109,7 @@ describe.skipIf(brokers === null)('a bridge on Kafka', () => {
   })
 })
 
-/** A token made by one node is good on the other within a second, and its stream there ends within one of its deletion. */
+/** A token made on one node is valid on the other within a second; deleting it ends its stream there within a second. */
 async function sharesTokens(here: string, there: string): Promise<void> {
   const json = { ...bearer, 'content-type': 'application/json' }
   const body = JSON.stringify({ tenant: 'desk', scopes: ['events:read'] })
@@ -135,7 +135,7 @@ async function sharesTokens(here: string, there: string): Promise<void> {
   expect(await statusOf()).toBe(401)
 }
 
-/** The first day that the status topic tells of, as a plain consumer hears it. */
+/** The first day in the status topic, as a plain consumer reads it. */
 async function dayTold(addresses: readonly string[], topic: string): Promise<Record<string, unknown>> {
   for (let count = 3; ; count++) {
     const records = await readTopic(kafkaClient(addresses), topic, count)

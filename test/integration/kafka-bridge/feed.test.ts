@@ -1,6 +1,6 @@
 /**
- * The live feed on Kafka, of two nodes: readers go to any of them after each cut, while the one that polls is killed and
- * comes back from its own disk.
+ * Tests streams of two nodes on Kafka: readers connect to either after each cut, while the polling node is killed and
+ * restarts from its own disk.
  */
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
@@ -24,7 +24,7 @@ const RUN = { seed: 3, readers: 60, cuts: 5, speed: 3 }
 const KEPT = { missing: 0, announced: 0, foreign: 0, disordered: 0, untold: 0, broken: [] }
 
 describe.skipIf(brokers === null)('two nodes on Kafka', () => {
-  it('give each reader that moves between them exactly what it wants, in order, though one is killed', async () => {
+  it('give each reader that moves between them exactly the matching events, in order, although one node is killed', async () => {
     using first = temporaryDirectory()
     using second = temporaryDirectory()
     const ports = await freePorts(2)

@@ -1,4 +1,7 @@
-/** Fund requests over several processes on Kafka: whoever is asked, the bridge that leads asks upstream and counts it. */
+/**
+ * Tests fund requests over several processes on Kafka: any node accepts them, and the leader sends and counts the
+ * upstream request.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
@@ -16,7 +19,7 @@ describe.skipIf(brokers === null)('fund requests on Kafka', () => {
     BRIDGE_TOPIC_PREFIX: uniqueName('funds'),
     BRIDGE_UPSTREAM_PLAN: 'advanced',
     BRIDGE_GATEWAY_WEEKLY_UNITS: '50',
-    // Two seconds, as other tests have, are little for a leader that steps down on a machine that others use too.
+    // Two seconds, as in other tests, are too few for a leader that steps down on a busy machine.
     BRIDGE_DRAIN_TIMEOUT: 'PT10S',
   }
 
@@ -45,7 +48,7 @@ describe.skipIf(brokers === null)('fund requests on Kafka', () => {
     return status.quota.used
   }
 
-  it('are answered through the leader; without one 503 with Retry-After, and then by its successor', async () => {
+  it('go through the leader; without one they answer 503 with Retry-After until the next leader takes over', async () => {
     using first = temporaryDirectory()
     using second = temporaryDirectory()
     using third = temporaryDirectory()
@@ -60,7 +63,7 @@ describe.skipIf(brokers === null)('fund requests on Kafka', () => {
     const direct = await ask(sandbox.url, '/nav?pageSize=3', sandbox.key)
     expect(passed.text).toBe(direct.text)
     expect(await ask(`${leader.ready.http}/v2`, '/nav?pageSize=3')).toEqual(passed)
-    // One was asked of the sandbox here, the rest are polls: the leader's count is never below.
+    // One request went to the sandbox directly, the rest are polls: the leader's count is never lower.
     await eventually(
       async () => (await quotaUsed(leader.ready.http)) - (sandbox.usage().units - 1),
       (more) => more === 0,

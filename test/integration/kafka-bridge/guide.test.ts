@@ -1,6 +1,6 @@
 /**
- * The recipes of docs/use/kafka-consumers.md do what the page says. Each is cut out of the page and run as a reader would:
- * against records that the product's own log wrote, with an aborted transaction among them.
+ * Tests the recipes of docs/use/kafka-consumers.md. Each is cut out of the page and run as a reader would, against
+ * records of the product's own log with an aborted transaction among them.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,14 +21,14 @@ const shared = await sharedBrokers()
 const brokers = (shared ?? []).join(',')
 const hasKcat = hasTool('kcat', 'kcat')
 
-/** The code block below the comment that names it. */
+/** The code block with that name in the comment above it. */
 function recipe(name: string): string {
   const [, block] = new RegExp(`test\\.ts: ${name} -->\\n\`\`\`js\\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
   if (block === undefined) throw new Error(`the page has no ${name}`)
   return block
 }
 
-describe.skipIf(shared === null)('the guide for consumers', () => {
+describe.skipIf(shared === null)('the guide for Kafka consumers', () => {
   const prefix = uniqueName('guide')
   const log = openKafkaLog({
     ...kafkaLogOptions(shared ?? [], prefix),
@@ -60,7 +60,7 @@ describe.skipIf(shared === null)('the guide for consumers', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** Runs a recipe until its output is as wanted or it ends by itself. */
+  /** Runs a recipe until its output is as expected or it ends by itself. */
   async function play(
     name: string,
     args: string[],
@@ -93,7 +93,7 @@ describe.skipIf(shared === null)('the guide for consumers', () => {
   const upTo = (first: number, last: number): number[] =>
     Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
-  it('follow.mjs reads every event, and goes on where it was after a stop, at most one event twice', async () => {
+  it('follow.mjs reads every event, and resumes after a stop, with at most one event repeated', async () => {
     const position = join(folder, 'all.json')
     const first = await play('follow.mjs', [`${prefix}.all`, position], (lines) => lines.length === 40)
     expect(numbers(first.lines)).toEqual(upTo(1, 40))
@@ -102,7 +102,7 @@ describe.skipIf(shared === null)('the guide for consumers', () => {
     const second = await play('follow.mjs', [`${prefix}.all`, position], (lines) =>
       numbers(lines).includes(45),
     )
-    // Stopped between the last line and its position, it says that line again.
+    // Stopped after the last line and before storing its position, it prints that line again.
     const fresh = second.lines.filter((line) => numbers([line])[0] !== 40)
     expect(numbers(fresh)).toEqual(upTo(41, 45))
     expect((JSON.parse(fresh[0] ?? '') as Line).type).toBe('bridge.gap.opened.v1')
@@ -118,10 +118,10 @@ describe.skipIf(shared === null)('the guide for consumers', () => {
     expect((JSON.parse(lines[3] ?? '') as Line).id).toBe(eventAt(40).id)
   })
 
-  it('follow.mjs stops at a hole and names it', async () => {
+  it('follow.mjs stops at a hole in the numbers and names it', async () => {
     const position = join(folder, 'hole.json')
     const { epoch } = writer.state.head
-    // As if records 6 to 10 had been lost: the position is before them, the offset behind.
+    // As if records 6 to 10 had been lost: the position is before them, the offset after them.
     writeFileSync(position, JSON.stringify({ offset: '9', epoch, last: 5 }))
     const { code, stderr, lines } = await play('follow.mjs', [`${prefix}.all`, position], () => false)
     expect(code).toBe(1)
@@ -129,7 +129,7 @@ describe.skipIf(shared === null)('the guide for consumers', () => {
     expect(lines).toEqual([])
   })
 
-  it('watch.mjs tells a heartbeat from silence', async () => {
+  it('watch.mjs distinguishes a heartbeat from silence', async () => {
     const producer = kafkaClient(shared ?? []).producer()
     await producer.connect()
     const beat = {
@@ -162,7 +162,7 @@ describe.skipIf(shared === null)('the guide for consumers', () => {
     }
   })
 
-  it.skipIf(!hasKcat)('each kcat line shows what the page says', async () => {
+  it.skipIf(!hasKcat)('each kcat command prints what the page shows', async () => {
     const [, block = ''] = /kafka-bridge\/guide\.test\.ts -->\n```sh\n([\s\S]*?)```/.exec(page) ?? []
     const commands = block.split('\n').filter((line) => line.startsWith('kcat '))
     const outputs: string[][] = []
@@ -185,7 +185,7 @@ describe.skipIf(shared === null)('the guide for consumers', () => {
     expect(headers.join()).not.toContain('never')
   })
 
-  it('names every header that a record has, and no other', async () => {
+  it('the guide names every header of a record, and no other', async () => {
     const [, table = ''] = page.split('\n## Records\n')
     const section = table.split('\n## ')[0] ?? ''
     const named = [...section.matchAll(/`((?:ce_|content-)[\w-]+)`/g)].map(([, name = '']) => name)

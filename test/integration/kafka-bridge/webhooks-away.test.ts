@@ -1,4 +1,4 @@
-/** A bridge that delivers webhooks while its Kafka is killed and comes back. */
+/** Tests a bridge that delivers webhooks while its Kafka is killed and restarted. */
 import { describe, expect, it } from 'vitest'
 import { seededChance } from '../../../src/core/chance.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
@@ -12,11 +12,11 @@ import { receiverMoods, startMoodyReceiver } from '../../support/webhooks/moody-
 import { allTaken, judgeWebhooks, type OwedEndpoint } from '../../support/webhooks/webhook-verdict.ts'
 
 const runtime = await kafkaRuntime()
-/** A stuck shard is told within five seconds; the rest is for a machine under load. */
+/** A stuck shard is reported within five seconds; the rest is for a machine under load. */
 const TOLD_MS = 8000
 
-describe.skipIf(runtime === null)('webhooks whose Kafka goes away', () => {
-  it('wait, which the node says within seconds, and go on by themselves when it is back', async () => {
+describe.skipIf(runtime === null)('webhooks during a Kafka outage', () => {
+  it('wait, which the node reports within seconds, and continue by themselves when Kafka recovers', async () => {
     if (runtime === null) return
     await using cluster = await startCluster({ runtime })
     await using receiver = await startMoodyReceiver(receiverMoods, seededChance(1))

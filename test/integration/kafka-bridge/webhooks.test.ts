@@ -1,4 +1,4 @@
-/** Two bridges that deliver webhooks over one Kafka; the second does nothing else. */
+/** Tests two bridges that deliver webhooks over one Kafka; the second has no other role. */
 import { describe, expect, it } from 'vitest'
 import { webhookKillRun } from '../../campaign/webhook-kills.ts'
 import { uniqueName } from '../../support/kafka/clients.ts'
@@ -7,7 +7,7 @@ import { sharedBrokers } from '../../support/kafka/for-tests.ts'
 const brokers = await sharedBrokers()
 
 describe.skipIf(brokers === null)('two bridges on Kafka that deliver webhooks', () => {
-  it('share the shards, and deliver everything though one after the other is killed and comes back', async () => {
+  it('share the shards, and deliver everything although one after the other is killed and restarted', async () => {
     const kafka = { brokers: brokers ?? [], prefix: uniqueName('webhooks') }
     const run = await webhookKillRun({
       seed: 2,

@@ -12,7 +12,7 @@ import { type SecuredBroker, type SecureListener, startSecuredBroker } from '../
 
 const runtime = await kafkaRuntime()
 
-describe.skipIf(runtime === null)('a broker that asks who is there', () => {
+describe.skipIf(runtime === null)('a broker with authentication', () => {
   let secured: SecuredBroker
 
   beforeAll(async () => {
@@ -32,13 +32,13 @@ describe.skipIf(runtime === null)('a broker that asks who is there', () => {
     }
   }
 
-  it('encrypts for a client that trusts its authority, and is refused by one that does not', async () => {
+  it('encrypts for a client that trusts its authority, and fails for one that does not', async () => {
     expect(await enter('TLS', { ssl: { ca: [secured.authority.ca] } })).toBe(1)
     await expect(enter('TLS', { ssl: true })).rejects.toThrow(/certificate/)
     await expect(enter('TLS', {})).rejects.toThrow()
   })
 
-  it('lets in a certificate of its authority, and neither none nor one of another', async () => {
+  it('accepts a certificate of its authority, and neither none nor one of another authority', async () => {
     const { authority, client } = secured
     const trust = { ca: [authority.ca] }
     using folder = temporaryDirectory()
@@ -50,7 +50,7 @@ describe.skipIf(runtime === null)('a broker that asks who is there', () => {
   })
 
   it.each(['plain', 'scram-sha-256', 'scram-sha-512'] as const)(
-    'asks for a password with %s',
+    'requires a password with %s',
     async (mechanism) => {
       const login = (password: string): SASLOptions => ({
         mechanism,
@@ -66,12 +66,12 @@ describe.skipIf(runtime === null)('a broker that asks who is there', () => {
     },
   )
 
-  describe('lets the product in', () => {
+  describe('the product connects', () => {
     const logs = createLogKeeper()
     const { signal } = new AbortController()
     afterEach(() => logs.closeAll())
 
-    /** Where the log ends, as this connection tells; it is unused. */
+    /** The end of the unused log, read over this connection. */
     function end(listener: SecureListener, access: Partial<KafkaConnection>) {
       const options = kafkaLogOptions(secured.cluster.addresses(listener))
       const log = logs.open({ ...options, connection: { ...options.connection, ...access } })
@@ -93,19 +93,22 @@ describe.skipIf(runtime === null)('a broker that asks who is there', () => {
       ['a wrong password', 'BRIDGE_KAFKA_SASL', 'SASL', { sasl: 'wrong' }],
       ['an unknown authority', 'BRIDGE_KAFKA_TLS', 'TLS', { tls: 'untrusted' }],
       ['no certificate', 'BRIDGE_KAFKA_TLS', 'MTLS', { tls: 'trusted' }],
-    ] as const)('not with %s: that ends the process, and names %s', async (_what, setting, listener, how) => {
-      const trusted = { ca: secured.authority.ca, cert: null, key: null }
-      const sasl = { mechanism: 'plain' as const, ...secured.user, password: 'wrong' }
-      const refused = end(listener, {
-        ...('sasl' in how ? { sasl } : {}),
-        ...('tls' in how ? { tls: how.tls === 'trusted' ? trusted : { ...trusted, ca: null } } : {}),
-      })
-      const error = await refused.then(
-        () => null,
-        (fault: unknown) => fault,
-      )
-      expect(error).toMatchObject({ code: 'kafka', hint: expect.stringContaining(setting) })
-      expect(exitCodeFor(error)).toBe(5)
-    })
+    ] as const)(
+      'not with %s: the process exits with an error that names %s',
+      async (_what, setting, listener, how) => {
+        const trusted = { ca: secured.authority.ca, cert: null, key: null }
+        const sasl = { mechanism: 'plain' as const, ...secured.user, password: 'wrong' }
+        const refused = end(listener, {
+          ...('sasl' in how ? { sasl } : {}),
+          ...('tls' in how ? { tls: how.tls === 'trusted' ? trusted : { ...trusted, ca: null } } : {}),
+        })
+        const error = await refused.then(
+          () => null,
+          (fault: unknown) => fault,
+        )
+        expect(error).toMatchObject({ code: 'kafka', hint: expect.stringContaining(setting) })
+        expect(exitCodeFor(error)).toBe(5)
+      },
+    )
   })
 })

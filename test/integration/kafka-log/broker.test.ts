@@ -11,7 +11,7 @@ const runtime = await kafkaRuntime()
 describe.skipIf(brokers === null)('the shared broker', () => {
   const shared = brokers ?? []
 
-  it('names itself to a Metadata request', async () => {
+  it('returns its address to a Metadata request', async () => {
     const [address = ''] = shared
     const named = await namedBrokers(address)
     expect(named.map(({ host, port }) => `${host}:${port}`)).toContain(address)
@@ -28,7 +28,7 @@ describe.skipIf(brokers === null)('the shared broker', () => {
   })
 })
 
-describe.skipIf(runtime === null)('a broker of one test', () => {
+describe.skipIf(runtime === null)('a dedicated broker', () => {
   let cluster: KafkaCluster
 
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe.skipIf(runtime === null)('a broker of one test', () => {
   })
   afterAll(() => cluster?.stop())
 
-  it('keeps what was committed over kill -9, and comes back on the same address', async () => {
+  it('keeps committed records over kill -9, and restarts on the same address', async () => {
     const [node] = cluster.nodes
     const kafka = kafkaClient(cluster.brokers)
     const topic = await createTopic(kafka)

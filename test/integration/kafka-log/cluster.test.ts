@@ -27,8 +27,8 @@ describe.skipIf(runtime === null)('three brokers', () => {
   })
   afterAll(() => cluster?.stop())
 
-  it('go on without the transaction coordinator, which comes back with its data', async () => {
-    // Long enough for the controllers to miss a node: its session is three seconds.
+  it('continue without the transaction coordinator, which recovers with its data', async () => {
+    // Long enough for the controllers to notice a missing node: its session is three seconds.
     const retry = { retries: 60, initialRetryTime: 50, maxRetryTime: 300 }
     const kafka = kafkaClient(cluster.brokers, { retry })
     const topic = await createTopic(kafka, 3)
@@ -54,7 +54,7 @@ describe.skipIf(runtime === null)('three brokers', () => {
     return topics[0]?.partitions[0]?.replicas.length
   }
 
-  it('carry a log that begins without one of them, whose foreign topics have no leader', async () => {
+  it('carry a log that begins without one of them, while foreign topics have no leader', async () => {
     const kafka = kafkaClient(cluster.brokers)
     const [, , away] = cluster.nodes
     if (away === undefined) throw new Error('three nodes were asked for')
@@ -83,7 +83,7 @@ describe.skipIf(runtime === null)('three brokers', () => {
       const category = [{ kind: 'FCA', code: 'NEVER_SEEN' }]
       const data = JSON.stringify({ ...JSON.parse(sampleEvent(1).data), category })
       expect(await writer.commit({ events: [{ ...sampleEvent(1), data }] })).toMatchObject([{ sequence: 1 }])
-      // The one that is away counts: topics keep the replication they are made with.
+      // The unavailable broker counts: topics keep the replication factor they were created with.
       const made = `${options.topics.prefix}.fca.NEVER_SEEN`
       expect(await replicasOf(made)).toBe(3)
     } finally {
@@ -93,8 +93,8 @@ describe.skipIf(runtime === null)('three brokers', () => {
   })
 })
 
-describe.skipIf(shared.length !== 1)('one broker', () => {
-  it('of three that are named gets no topics with fewer copies: the log waits and says what to do', async () => {
+describe.skipIf(shared.length !== 1)('one running broker', () => {
+  it('of three configured ones gets no topics with fewer replicas: the log waits and names the remedy', async () => {
     const options = kafkaLogOptions([...shared, '127.0.0.1:1', '127.0.0.1:2'])
     const { logger, lines } = keepingLogger()
     const log = openKafkaLog({ ...options, logger })
@@ -104,7 +104,7 @@ describe.skipIf(shared.length !== 1)('one broker', () => {
     await log.close()
   })
 
-  it('that is alone is used, with a warning', async () => {
+  it('that is the only configured one is used, with a warning', async () => {
     const { logger, lines } = keepingLogger()
     const log = openKafkaLog({ ...kafkaLogOptions(shared), logger })
     await log.end(AbortSignal.timeout(20_000))

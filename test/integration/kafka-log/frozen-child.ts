@@ -1,7 +1,7 @@
 /**
- * A leader that is frozen between writing its unit down and sending the request: argv is the brokers (comma list), the
- * prefix of the log and the address of the upstream. It stops itself in the throttle's wait; who thaws it reads on stdout
- * what came of the request: `{"outcome"}` or `{"failed"}`, with the code of the log.
+ * Runs a leader that freezes between counting a unit and sending the request: argv is the brokers (comma list), the
+ * prefix of the log and the address of the upstream. It stops itself in the throttle's wait. Once resumed, it prints
+ * the result of the request on stdout: `{"outcome"}` or `{"failed"}`, with the code of the log.
  */
 import { isBridgeError } from '../../../src/errors.ts'
 import { createSendPermit } from '../../../src/ingest/poller/send-permit.ts'

@@ -16,7 +16,7 @@ import { answers, startScriptedUpstream } from '../../support/worlds/scripted-up
 
 const brokers = (await sharedBrokers()) ?? []
 const CHILD = join(import.meta.dirname, 'frozen-child.ts')
-/** A freeze of less is no reason to doubt: nobody else leads so soon. */
+/** After a shorter freeze no other process can lead yet. */
 const DOUBT_MS = 3_000
 const logs = createLogKeeper()
 afterEach(() => logs.closeAll())
@@ -42,7 +42,7 @@ describe.skipIf(brokers.length === 0)('a leader frozen between its spend and its
   })
 })
 
-/** Linux says a process's state after its name in brackets. */
+/** Linux lists a process's state after its name in brackets. */
 function isStopped(stat: string): boolean {
   return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T')
 }

@@ -17,7 +17,7 @@ describe.skipIf(brokers === null)('on the shared broker', () => {
   const logs = createLogKeeper()
   afterEach(() => logs.closeAll())
 
-  it('holds the records of every process, each one’s in its order, in one order for all', async () => {
+  it('holds the records of every process, each process’s in order, in one order for all readers', async () => {
     const options = kafkaLogOptions(brokers ?? [])
     const [one, other] = [logs.open(options), logs.open(options)].map((log) =>
       log.journal<string>('tries', DAY_MS),
@@ -35,7 +35,7 @@ describe.skipIf(brokers === null)('on the shared broker', () => {
     }
   })
 
-  it('is kept as long as it is asked for, and read from its oldest record on where the position is older', async () => {
+  it('is kept for its retention time, and read from its oldest record if the position is older', async () => {
     const options = kafkaLogOptions(brokers ?? [])
     const journal = logs.open(options).journal<number>('tries', 3 * DAY_MS)
     await journal.append([1])
@@ -60,7 +60,7 @@ describe.skipIf(brokers === null)('on the shared broker', () => {
         'retention.ms': String(3 * DAY_MS),
         'segment.ms': String((3 * DAY_MS) / 20),
       })
-      // As Kafka does when the time of a segment is over.
+      // As Kafka does when a segment is beyond retention.
       await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '2' }] })
     } finally {
       await admin.disconnect()
@@ -71,7 +71,7 @@ describe.skipIf(brokers === null)('on the shared broker', () => {
 })
 
 describe('a journal without Kafka', () => {
-  it('tells whoever appends, within seconds, that it is away', async () => {
+  it('rejects appends within seconds with an unavailable error', async () => {
     const log = openKafkaLog({ ...kafkaLogOptions(['127.0.0.1:1']), clock: createFastClock(20) })
     try {
       await expect(log.journal('tries', DAY_MS).append([1])).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 /**
- * A process that stands for leader for ever: argv is the brokers (comma list), the group and the topic. Says on stdout
- * `{"won"}` and `{"lost"}`, ms since 1970 each.
+ * Runs a process that campaigns for leadership for ever: argv is the brokers (comma list), the group and the topic.
+ * Prints `{"won"}` and `{"lost"}` on stdout, ms since 1970 each.
  */
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { kafkaSessions } from '../../../src/log-kafka/client/client.ts'

@@ -46,7 +46,7 @@ describe.skipIf(brokers.length === 0)('leading', () => {
     return elections
   }
 
-  /** Resolves when that many members stand in a group that has settled. */
+  /** Resolves when the group is stable and has that many members. */
   async function settled(members: number): Promise<void> {
     await eventually(
       async () => (await admin.describeGroups([groupId])).groups[0],
@@ -54,7 +54,7 @@ describe.skipIf(brokers.length === 0)('leading', () => {
     )
   }
 
-  it('is handed over at once by a leader that steps down, to the standby that waits longest', async () => {
+  it('moves at once from a leader that steps down to the standby that waits longest', async () => {
     const [first, second, third] = [stand(), stand(), stand()]
     const term = await first.campaign(signal)
     let secondWon = 0
@@ -98,7 +98,7 @@ describe.skipIf(brokers.length === 0)('leading', () => {
     expect([lost.aborted, leader.stillHolds()]).toEqual([false, true])
   })
 
-  it('can be won again by a process that stepped down', async () => {
+  it('can be regained by a process that stepped down', async () => {
     const leader = stand()
     const first = await leader.campaign(signal)
     await first.end()
@@ -108,7 +108,7 @@ describe.skipIf(brokers.length === 0)('leading', () => {
     expect(second.lost.aborted).toBe(false)
   })
 
-  it('passes to the standby when the leader is stopped or killed; a stopped one that comes back knows it', async () => {
+  it('moves to the standby when the leader is suspended or killed; a resumed leader knows that it lost', async () => {
     groupId = uniqueName('leader')
     const zombie = startProcess()
     await zombie.next('won')
@@ -127,7 +127,7 @@ describe.skipIf(brokers.length === 0)('leading', () => {
     expect((await zombie.next('won')) - killedMs).toBeLessThan(SESSION_MS + 1_000)
   })
 
-  /** A candidate of its own process, and what it has said so far. */
+  /** A candidate in a separate process, and its output so far. */
   function startProcess() {
     const child = spawn(process.execPath, [CHILD, brokers.join(','), groupId, topic], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -139,7 +139,7 @@ describe.skipIf(brokers.length === 0)('leading', () => {
     return {
       child,
       said,
-      /** When it said that word, which must be the next one. */
+      /** The time at which it printed that word, which must be the next one. */
       async next(word: 'won' | 'lost'): Promise<number> {
         await eventually(
           () => said.length,

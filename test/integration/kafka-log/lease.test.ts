@@ -11,11 +11,11 @@ import { createLogKeeper, kafkaLogOptions } from '../../support/kafka/kafka-logs
 const brokers = await sharedBrokers()
 const { signal } = new AbortController()
 
-describe.skipIf(brokers === null)('a member whose group has not forgotten it', () => {
+describe.skipIf(brokers === null)('a member that its group still lists', () => {
   const logs = createLogKeeper()
   afterEach(() => logs.closeAll())
 
-  it('leads again and has its shards again, though nobody joins or leaves', async () => {
+  it('regains leadership and shards although no member joins or leaves', async () => {
     const leases = new Set<() => void>()
     const clock: Clock = {
       now: systemClock.now,

@@ -14,12 +14,12 @@ const runtime = await kafkaRuntime()
 /** Below the ten seconds after which a broker aborts a transaction by itself. */
 const COMMIT_DEADLINE_MS = 8_000
 
-describe.skipIf(runtime === null)('the log of Kafka', () => {
+describe.skipIf(runtime === null)('the Kafka log', () => {
   const kafka = useProxiedCluster(runtime)
   const behindProxy = () => kafkaLogOptions(kafka.behindProxy)
   const direct = (prefix: string) => kafkaLogOptions(kafka.cluster.brokers, prefix)
 
-  it('reads a commit whose answer was lost as done', async () => {
+  it('treats a commit whose response was lost as committed', async () => {
     const log = kafka.logs.open(behindProxy())
     const writer = await claimed(log)
     const drop = kafka.proxy.dropReplies(apiKeys.endTxn)
@@ -38,7 +38,7 @@ describe.skipIf(runtime === null)('the log of Kafka', () => {
     expect(idsOf(await followed(log, 0, 3))).toEqual(idsOf(sampleEvents(1, 3)))
   })
 
-  it('gives a commit up that is not answered, before the broker would', async () => {
+  it('gives up a commit without a response before the broker’s timeout', async () => {
     const deadlines: (() => void)[] = []
     const clock: Clock = {
       now: systemClock.now,
@@ -65,7 +65,7 @@ describe.skipIf(runtime === null)('the log of Kafka', () => {
     expect(idsOf(await followed(log, 0, 1))).toEqual(idsOf([sampleEvent(2)]))
   })
 
-  it('waits for Kafka at the start, says why, and begins when it is there', async () => {
+  it('waits for Kafka at the start, says why, and begins once it is available', async () => {
     const away = kafka.proxy.refuse()
     const log = kafka.logs.open(behindProxy())
     const term = log.campaign(new AbortController().signal)
@@ -77,7 +77,7 @@ describe.skipIf(runtime === null)('the log of Kafka', () => {
     expect((await claimed(log)).state.head.sequence).toBe(0)
   })
 
-  it('goes on with everything when its broker was killed and is back', async () => {
+  it('continues with everything after its broker was killed and restarted', async () => {
     const [node] = kafka.cluster.nodes
     const log = kafka.logs.open(direct('killed'))
     const table = log.table<number>('t')

@@ -19,7 +19,7 @@ describe.skipIf(runtime === null)('a proxy before a broker', () => {
   afterEach(() => proxy.close())
 
   /**
-   * Opens the proxy; gives a writer behind it, a reader around it, and a topic. The writer gives a reply up after
+   * Opens the proxy; returns a writer behind it, a reader around it, and a topic. The writer's request timeout is
    * `requestTimeoutMs`; kafkajs sends a commit once.
    */
   async function opened(requestTimeoutMs = 30_000) {
@@ -32,7 +32,7 @@ describe.skipIf(runtime === null)('a proxy before a broker', () => {
     return { writer, reader, topic, to: { topic, transactionalId: uniqueName('writer') } }
   }
 
-  it('carries a client that is told its address by the broker', async () => {
+  it('serves a client that follows the broker’s advertised address', async () => {
     const { writer, reader, topic, to } = await opened()
     await transact(writer, to, ['one', 'end'])
     expect(await readUntil(reader, topic, 'end')).toEqual(['one', 'end'])
@@ -48,7 +48,7 @@ describe.skipIf(runtime === null)('a proxy before a broker', () => {
       committed = true
     })
     await hold.caught()
-    // Another writer around the proxy is done meanwhile.
+    // Another writer around the proxy finishes meanwhile.
     await transact(reader, { topic: await createTopic(reader), transactionalId: uniqueName('other') }, ['x'])
     expect(committed).toBe(false)
     expect(hold.release()).toBe(1)
@@ -56,7 +56,7 @@ describe.skipIf(runtime === null)('a proxy before a broker', () => {
     expect(await readUntil(reader, topic, 'held')).toEqual(['held'])
   })
 
-  it('brings a held commit to the broker after its writer has lost the connection', async () => {
+  it('delivers a held commit to the broker after its writer has lost the connection', async () => {
     const { writer, reader, topic, to } = await opened()
     const hold = proxy.hold(apiKeys.endTxn)
     const commit = transact(writer, to, ['on its way'])
@@ -68,7 +68,7 @@ describe.skipIf(runtime === null)('a proxy before a broker', () => {
     expect(await readUntil(reader, topic, 'on its way')).toEqual(['on its way'])
   })
 
-  it('drops the reply of a commit that has taken place', async () => {
+  it('drops the response of a commit that took place', async () => {
     const { writer, reader, topic, to } = await opened(2_000)
     const drop = proxy.dropReplies(apiKeys.endTxn)
     await expect(transact(writer, to, ['unknown'])).rejects.toThrow()

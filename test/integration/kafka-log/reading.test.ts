@@ -16,7 +16,7 @@ const brokers = (await sharedBrokers()) ?? []
 const logs = createLogKeeper()
 afterEach(() => logs.closeAll())
 
-/** A log with `commits` commits of `size` events each, a commit that failed before each of them. */
+/** A log with `commits` commits of `size` events each, and an aborted commit before each of them. */
 async function logWithAborted(commits: number, size: number): Promise<{ log: Log; prefix: string }> {
   const faultHooks: FaultHooks = {}
   const options = { ...kafkaLogOptions(brokers), faultHooks }
@@ -33,7 +33,7 @@ async function logWithAborted(commits: number, size: number): Promise<{ log: Log
   return { log, prefix: options.topics.prefix }
 }
 
-describe.skipIf(brokers.length === 0)('following', () => {
+describe.skipIf(brokers.length === 0)('reading events', () => {
   it('finds any sequence among aborted commits and markers', async () => {
     const { log } = await logWithAborted(4, 150)
     for (const after of [0, 1, 149, 150, 151, 299, 300, 420, 598, 599]) {
@@ -43,7 +43,7 @@ describe.skipIf(brokers.length === 0)('following', () => {
     expect(sequencesOf(await followed(log, 0, 600))).toEqual(Array.from({ length: 600 }, (_, n) => n + 1))
   })
 
-  it('begins with the earliest event that is kept', async () => {
+  it('begins with the earliest retained event', async () => {
     const options = kafkaLogOptions(brokers)
     const log = logs.open(options)
     await (await claimed(log)).commit({ events: sampleEvents(1, 20) })
@@ -64,7 +64,7 @@ describe.skipIf(brokers.length === 0)('following', () => {
 })
 
 describe.skipIf(brokers.length === 0)('a reader of a partition', () => {
-  it('tells when the place it was at is gone, and goes on with what is kept', async () => {
+  it('reports when its position is beyond retention, and continues with the retained records', async () => {
     const { prefix } = await logWithAborted(1, 5)
     const topic = `${prefix}.all`
     await dropBefore(topic, 8)
@@ -87,7 +87,7 @@ describe.skipIf(brokers.length === 0)('a reader of a partition', () => {
 describe.skipIf(brokers.length === 0)('a claim', () => {
   const damaged = expect.objectContaining({ code: 'log_damaged', hint: expect.any(String) })
 
-  it('refuses to begin a log whose events are there and whose state is not', async () => {
+  it('refuses to begin a log that has events but no state', async () => {
     const options = kafkaLogOptions(brokers)
     const log = logs.open(options)
     await log.campaign(new AbortController().signal)
@@ -95,7 +95,7 @@ describe.skipIf(brokers.length === 0)('a claim', () => {
     await expect(claimed(log)).rejects.toEqual(damaged)
   })
 
-  it('refuses a state that knows fewer events than there are, or more', async () => {
+  it('refuses a state that counts fewer events than exist, or more', async () => {
     const options = kafkaLogOptions(brokers)
     const log = logs.open(options)
     await (await claimed(log)).commit({ events: sampleEvents(1, 2) })
@@ -103,7 +103,7 @@ describe.skipIf(brokers.length === 0)('a claim', () => {
     await expect(claimed(log)).rejects.toEqual(damaged)
   })
 
-  it('says of its end that nothing is kept before it, and goes on behind it', async () => {
+  it('of a log whose events are all beyond retention reports none before its end, and continues after it', async () => {
     const options = kafkaLogOptions(brokers)
     const log = logs.open(options)
     await (await claimed(log)).commit({ events: sampleEvents(1, 2) })
@@ -116,7 +116,7 @@ describe.skipIf(brokers.length === 0)('a claim', () => {
     expect(await (await claimed(log)).commit({ events: sampleEvents(3, 3) })).toMatchObject([{ sequence: 3 }])
   })
 
-  it('stops when its signal aborts while Kafka is away', async () => {
+  it('stops when its signal aborts during a Kafka outage', async () => {
     const log = logs.open(kafkaLogOptions(['127.0.0.1:1']))
     const ended = new AbortController()
     const campaign = log.campaign(ended.signal)
@@ -135,7 +135,7 @@ async function dropBefore(topic: string, offset: number): Promise<void> {
   await admin.disconnect()
 }
 
-/** An event that no writer of the product has written. */
+/** An event that the product's writer did not write. */
 async function writeEvent(prefix: string, sequence: number): Promise<void> {
   const producer = kafkaClient(brokers).producer()
   await producer.connect()

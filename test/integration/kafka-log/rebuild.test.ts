@@ -1,4 +1,4 @@
-/** Tests a node with an empty disk beside a long log, until its copy is complete. */
+/** Tests a node with an empty disk beside a long log, until its replica is complete. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { claimed, sampleEvents } from '../../log/samples.ts'
 import {
@@ -28,8 +28,8 @@ interface Look {
   read: { status: number; detail?: string; data?: unknown[] }
 }
 
-describe.skipIf(brokers.length === 0)('a node that fills its copy', () => {
-  it('says how far it is, answers no read with a part of the log, and then serves all of it', async () => {
+describe.skipIf(brokers.length === 0)('a node that fills its replica', () => {
+  it('reports its progress, serves no reads from a part of the log, and then serves all of it', async () => {
     const options = kafkaLogOptions(brokers)
     const writer = await claimed(logs.open(options))
     for (let first = 1; first <= EVENTS; first += COMMIT)
@@ -51,7 +51,7 @@ describe.skipIf(brokers.length === 0)('a node that fills its copy', () => {
     expect(filling.length).toBeGreaterThan(0)
     for (const { ready, sequence, lagEvents, read } of filling) {
       expect([ready, sequence + lagEvents]).toEqual([false, EVENTS])
-      // The copy goes on between the questions of one look.
+      // The replica continues to fill between these requests.
       if (read.status === 503) expect(read.detail).toMatch(/\d+ % done, event \d+ of 20000$/)
     }
     expect(filling.some(({ copy }) => typeof copy === 'number' && copy > 0 && copy < 1)).toBe(true)
@@ -64,7 +64,7 @@ describe.skipIf(brokers.length === 0)('a node that fills its copy', () => {
   })
 })
 
-/** Asks in this order: readiness, status, and for the last event by a filter that matches it alone. */
+/** Requests in this order: readiness, status, and the last event by a filter that matches it alone. */
 async function lookAt({ ready: { http, ops } }: BridgeProcess): Promise<Look> {
   const readiness = (await (await fetch(`${ops}/readyz`)).json()) as {
     ready: boolean

@@ -139,7 +139,7 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
     })
   }
 
-  it('lets a poller lead, write, make the topic of a new category and read', async () => {
+  it('lets a poller lead, write, create the topic of a new category and read', async () => {
     expect(rows.length).toBeGreaterThan(4)
     const log = logAs('poller')
     try {
@@ -154,7 +154,7 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
     }
   })
 
-  it('lets a reader follow, look things up and write its tables', async () => {
+  it('lets a reader follow the log, look up events and write its tables', async () => {
     const log = logAs('reader')
     try {
       expect(await followed(log, 0, 2)).toHaveLength(2)
@@ -171,7 +171,7 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
     }
   })
 
-  it('lets who delivers webhooks own shards and write a journal', async () => {
+  it('lets a webhook node own shards and write a journal', async () => {
     const log = logAs('webhooks')
     try {
       const owner = beginOwning(log, 'webhooks', 4)
@@ -187,7 +187,7 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
     }
   })
 
-  it('lets a reader ask and a poller answer', async () => {
+  it('lets a reader send requests and a poller respond', async () => {
     const [reader, poller] = [logAs('reader'), logAs('poller')]
     try {
       const { signal } = new AbortController()
@@ -198,7 +198,7 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
     }
   })
 
-  it('tells who may not write what to do', async () => {
+  it('makes the error of a writer without rights name the remedy', async () => {
     const log = logAs('unwritten')
     try {
       await expect(claimed(log)).rejects.toMatchObject({ hint: expect.stringContaining('rights') })
@@ -207,7 +207,7 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
     }
   })
 
-  /** What the doctor finds as that user, who polls. */
+  /** The doctor's findings as that user, with the role poller. */
   function reportTo(username: string) {
     const options = kafkaLogOptions(cluster.addresses('SASL'), PREFIX)
     const sasl = { mechanism: 'plain' as const, username, password: PASSWORD }
@@ -215,7 +215,7 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
     return inspectKafka({ ...options, connection, polls: true }, AbortSignal.timeout(20_000))
   }
 
-  it('lets the doctor tell, without writing, that a poller has what it needs', async () => {
+  it('lets the doctor check, without writing, that a poller has the necessary rights', async () => {
     const log = logAs('poller')
     try {
       const writer = await claimed(log)
@@ -225,19 +225,19 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
         creation: null,
         unread: expect.stringContaining('settings of topics'),
       })
-      // It has fenced nobody.
+      // It has fenced no writer.
       await writer.spend(1, 'poll', Date.now())
     } finally {
       await log.close()
     }
   })
 
-  it('lets the doctor tell which right to write is missing', async () => {
+  it('lets the doctor name the missing write right', async () => {
     expect((await reportTo('unwritten')).refused).toEqual([
       expect.stringContaining(`writing with the transactional id ${PREFIX}.writer failed`),
     ])
     const { refused, creation } = await reportTo('narrow')
-    // Of those that are refused only some are named.
+    // Only some of the refused topics are named.
     expect(refused).toContainEqual(expect.stringMatching(/^Kafka: writing to disclosures\.[\w.]+ failed/))
     expect(refused).toContainEqual(
       expect.stringContaining(`standing for leader in the group ${PREFIX}.leader`),

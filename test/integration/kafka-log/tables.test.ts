@@ -17,10 +17,10 @@ import { keepingLogger } from '../../support/keeping-logger.ts'
 const runtime = await kafkaRuntime()
 const DAY_MS = 86_400_000
 
-describe.skipIf(runtime === null)('a table of a process that was cut off', () => {
+describe.skipIf(runtime === null)('a table of a process that was disconnected', () => {
   const kafka = useProxiedCluster(runtime, { 'log.cleaner.backoff.ms': '100' })
 
-  /** Two processes, of which the first is cut off with `a` and `b` in its table, and what it will be told. */
+  /** Two processes; the first is disconnected with `a` and `b` in its table, and `told` collects its later changes. */
   async function cutOff(clock: Clock = systemClock) {
     const options = { ...kafkaLogOptions(kafka.behindProxy), clock }
     const { prefix } = options.topics
@@ -35,7 +35,7 @@ describe.skipIf(runtime === null)('a table of a process that was cut off', () =>
     return { cut, other: other.table<number>('t'), told, away, topic: `${prefix}.internal.tables` }
   }
 
-  it('finds what it missed dropped: it is told what differs, and nothing that exists looks deleted', async () => {
+  it('after a deleted part of the topic reports only the differences, and no existing row as deleted', async () => {
     const { cut, other, told, away, topic } = await cutOff()
     await other.delete('a')
     await other.put('b', 2)
@@ -57,7 +57,7 @@ describe.skipIf(runtime === null)('a table of a process that was cut off', () =>
     expect((await cut.table('t').load()).get('d')).toBe(4)
   })
 
-  it('for longer than the marks of deletions are kept still learns what was deleted', async () => {
+  it('for longer than tombstones are kept still reports the deleted rows', async () => {
     let aheadMs = 0
     const clock: Clock = { now: () => systemClock.now() + aheadMs, after: systemClock.after }
     const { cut, other, told, away, topic } = await cutOff(clock)
@@ -83,7 +83,7 @@ describe.skipIf(runtime === null)('a table of a process that was cut off', () =>
     expect((await cut.table('t').load()).get('b')).toBe(1)
   })
 
-  /** The keys of everything that is kept, deletions too. */
+  /** The keys of all retained records, tombstones included. */
   function keysIn(topic: string): Promise<string[]> {
     const { logger } = keepingLogger()
     const connection = { brokers: kafka.cluster.brokers, clientId: 'test', tls: null, sasl: null }
@@ -94,7 +94,7 @@ describe.skipIf(runtime === null)('a table of a process that was cut off', () =>
     )
   }
 
-  /** Deletes the records before that offset, as retention does; a compacted topic must be allowed to. */
+  /** Deletes the records before that offset, as retention does; a compacted topic needs a setting for it. */
   async function dropBefore(topic: string, offset: number): Promise<void> {
     const admin = kafkaClient(kafka.cluster.brokers).admin()
     await admin.connect()
@@ -104,7 +104,7 @@ describe.skipIf(runtime === null)('a table of a process that was cut off', () =>
     await admin.disconnect()
   }
 
-  /** Makes the broker forget deletions as soon as it can. */
+  /** Makes the broker delete tombstones as soon as it can. */
   const forgetDeletions = (topic: string): Promise<void> =>
     setConfig(topic, {
       'cleanup.policy': 'compact',
@@ -123,7 +123,7 @@ describe.skipIf(runtime === null)('a table of a process that was cut off', () =>
   }
 })
 
-/** Every change of the table `t` that is told from now on. */
+/** Every change of the table `t` reported from now on. */
 function listen(log: Log): Change<unknown>[] {
   const told: Change<unknown>[] = []
   const changes = log.table('t').changes(new AbortController().signal)

@@ -23,7 +23,7 @@ const brokers = (await sharedBrokers()) ?? []
 const logs = createLogKeeper()
 afterEach(() => logs.closeAll())
 
-/** The n-th item, with these FCA codes, native codes and this much text. */
+/** The n-th item, with these FCA codes, native codes and text of this length. */
 function itemWith(n: number, codes: { fca?: string[]; native?: string[]; filler?: string }): NewEvent {
   const tags = (kind: string, list: string[] = []) => list.map((code) => ({ kind, code }))
   const item = {
@@ -64,7 +64,7 @@ describe.skipIf(brokers.length === 0)('the records of a commit', () => {
     })
   })
 
-  it('are in every topic of their categories, each topic counted on over claims without a gap', async () => {
+  it('are in every topic of their categories, each topic numbered over claims without a gap', async () => {
     const options = { ...kafkaLogOptions(brokers), knownCodes: { fca: ['REN'], native: ['ME'] } }
     const { prefix } = options.topics
     const log = logs.open(options)
@@ -107,7 +107,7 @@ describe.skipIf(brokers.length === 0)('the records of a commit', () => {
     expect(rejected).toMatchObject({ value: raw, headers: { reason, recordedtime } })
   })
 
-  it('of a new code whose topic somebody has made with several partitions share a topic', async () => {
+  it('of a new code whose existing topic has several partitions go to the shared topic', async () => {
     const options = kafkaLogOptions(brokers)
     const { prefix } = options.topics
     const writer = await claimed(logs.open(options))
@@ -125,7 +125,7 @@ describe.skipIf(brokers.length === 0)('the records of a commit', () => {
     expect(await seen('fca._other', 2)).toEqual(['urn:newsml:example:1', 'urn:newsml:example:2'])
   })
 
-  it('of codes beyond ten new ones an hour share a topic, and go on doing so', async () => {
+  it('of codes beyond ten new ones an hour go to the shared topic, and stay there', async () => {
     const options = kafkaLogOptions(brokers)
     const log = logs.open(options)
     const codes = Array.from({ length: 12 }, (_, n) => `C${n}`)
@@ -143,7 +143,7 @@ describe.skipIf(brokers.length === 0)('the records of a commit', () => {
     ])
   })
 
-  it('may be more than a broker takes in one batch', async () => {
+  it('may exceed what a broker accepts in one batch', async () => {
     const log = logs.open(kafkaLogOptions(brokers))
     const filler = 'x'.repeat(3_000)
     const events = Array.from({ length: 1_000 }, (_, n) => itemWith(n, { filler }))
@@ -154,7 +154,7 @@ describe.skipIf(brokers.length === 0)('the records of a commit', () => {
     expect(idsOf(await followed(log, 0, 1_003))).toEqual(idsOf([...events, largest, largest, largest]))
   })
 
-  it('keep a rejected item of several MiB as it came', async () => {
+  it('keep a rejected item of several MiB unchanged', async () => {
     const log = logs.open(kafkaLogOptions(brokers))
     const writer = await claimed(log)
     const huge = { ...sampleRejected(1), raw: 'z'.repeat(3 * 1024 * 1024) }
@@ -164,7 +164,7 @@ describe.skipIf(brokers.length === 0)('the records of a commit', () => {
 })
 
 describe.skipIf(brokers.length === 0)('a commit', () => {
-  it('does not begin while a topic has records of another open transaction, because its end would decide for them too', async () => {
+  it('does not begin while a topic has records of another open transaction, because ending it would end both', async () => {
     const options = kafkaLogOptions(brokers)
     const log = logs.open(options)
     const writer = await claimed(log)
@@ -191,7 +191,7 @@ describe.skipIf(brokers.length === 0)('a commit', () => {
 })
 
 describe.skipIf(brokers.length === 0)('two processes', () => {
-  it('of which one stopped in the middle of a commit: its records are never seen', async () => {
+  it('one suspended in the middle of a commit: its records never become visible', async () => {
     const options = kafkaLogOptions(brokers)
     const { promise: goOn, resolve: wake } = Promise.withResolvers<void>()
     const { promise: written, resolve: stop } = Promise.withResolvers<void>()
@@ -215,7 +215,7 @@ describe.skipIf(brokers.length === 0)('two processes', () => {
     expect(await successor.rejected(9)).toEqual([])
   })
 
-  it('of which one leads and commits while the other claims: that one is fenced, and nothing is damaged', async () => {
+  it('one leading and committing while the other claims: the first is fenced, and nothing is damaged', async () => {
     const faultHooks: FaultHooks = {}
     const options = kafkaLogOptions(brokers)
     const [slow, quick] = [logs.open({ ...options, faultHooks }), logs.open(options)]
@@ -229,7 +229,7 @@ describe.skipIf(brokers.length === 0)('two processes', () => {
     expect((await claimed(slow)).state.head.sequence).toBe(2)
   })
 
-  it('see each other’s values in tables, and what was there before', async () => {
+  it('see each other’s values in tables, and earlier ones', async () => {
     const options = kafkaLogOptions(brokers)
     const [one, other] = [logs.open(options), logs.open(options)]
     await one.table('t').put('a', 1)
@@ -245,7 +245,7 @@ describe.skipIf(brokers.length === 0)('two processes', () => {
     expect(await table.load()).toEqual(new Map([['a', 2]]))
   })
 
-  it('that start at the same moment make the topics once', async () => {
+  it('starting at the same moment create the topics once', async () => {
     const options = kafkaLogOptions(brokers, uniqueName('both'))
     const both = [logs.open(options), logs.open(options)]
     const { signal } = new AbortController()

@@ -1,6 +1,6 @@
 /**
- * A process that owns shards and writes to each as fast as they take it: argv is the brokers (comma list), the prefix and the
- * number of shards. Says on stdout `{"shard", "row"}` for each row when it is durable.
+ * Runs a process that owns shards and writes to each without pause: argv is the brokers (comma list), the prefix and
+ * the number of shards. Prints `{"shard", "row"}` on stdout for each row once it is durable.
  */
 import { openKafkaLog } from '../../../src/log-kafka/log.ts'
 import { kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'

@@ -21,7 +21,7 @@ import { keepingLogger } from '../../support/keeping-logger.ts'
 const brokers = await sharedBrokers()
 const lost = expect.objectContaining({ code: 'shard_lost' })
 
-describe.skipIf(brokers === null)('shards of processes that the group has left behind', () => {
+describe.skipIf(brokers === null)('shards whose owner the group has removed', () => {
   let topic: string
   let session: KafkaSession
   let closing: AbortController
@@ -44,7 +44,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     session.end()
   })
 
-  /** Shards of a process whose assignment the test makes; at first both. */
+  /** Shards of a process whose assignment the test makes; both at first. */
   function shardsByHand() {
     let assignment: Pick<ShardAssignment, 'assigned' | 'expelled'> | null = null
     const kept = keepingLogger()
@@ -68,7 +68,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
       expel: (heardMs: number) => assignment?.expelled('by hand', heardMs),
     }
   }
-  /** Such a process, which holds what it gets. */
+  /** Such a process, which keeps every assigned shard. */
   function begin() {
     const { shards, give } = shardsByHand()
     const owner = beginOwning({ shards: () => shards } as unknown as Log, 'by hand', 2)
@@ -92,7 +92,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     for (const record of await records()) fold.take(record)
     return String(fold.token)
   }
-  /** Writes to the first shard as an owner of that token would. */
+  /** Writes to the first shard as an owner with that fencing token would. */
   async function writeAs(token: string, number: number, rows: Record<string, string | null>): Promise<void> {
     const [nodeId = ''] = (await session.partitions.leaders(topic, [0])).keys()
     const late = Object.entries(rows).map(([key, text], n) => rowRecord(0, { key, text }, token, number + n))
@@ -106,7 +106,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     await next.owner.stop()
     return Object.fromEntries(rows)
   }
-  /** Waits until every record that does not count has one behind it that does. */
+  /** Waits until every invalid record is followed by a valid one for its key. */
   async function answered(): Promise<void> {
     await eventually(
       async () => {
@@ -118,7 +118,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     )
   }
 
-  it('are lost to whoever takes them, and a write that comes too late throws and changes nothing', async () => {
+  it('are lost to the next owner, and a late write throws and changes nothing', async () => {
     const first = begin()
     const shard = await first.owner.shard(0)
     await putRow(shard, 'a', 1)
@@ -133,7 +133,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     expect([taken.lost.aborted, await found()]).toEqual([false, { a: 1, b: 2 }])
   })
 
-  it('go to who wants them when their owner has ended its work, with all that it still wrote', async () => {
+  it('move to the next owner after the old one has finished, with all its last writes', async () => {
     const first = shardsByHand()
     const [stopping, ended] = [new AbortController(), Promise.withResolvers<void>()]
     const held: Shard<Row>[] = []
@@ -149,7 +149,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     )
     const second = begin()
     first.give()
-    // One that says nothing would have lost them by then.
+    // A silent owner would have lost them by then.
     await sleep(systemClock, 2 * NOTICE_MS)
     expect(second.owner.held.size).toBe(0)
     expect(held.map(({ lost }) => lost.aborted)).toEqual([false, false])
@@ -160,7 +160,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     await owning
   })
 
-  it('count as not loaded while the group does not hear their owner, from when it last did', async () => {
+  it('count as not loaded from the owner’s last contact with its group', async () => {
     const { shards, lines, give, expel } = shardsByHand()
     const owner = beginOwning({ shards: () => shards } as unknown as Log, 'by hand', 2)
     owners.push(owner)
@@ -179,7 +179,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     expect(shards.loadingSinceMs).toBeNull()
   })
 
-  it('keep their rows whatever a lost owner still writes: changed ones, left ones, deleted ones', async () => {
+  it('keep their rows despite late writes of a lost owner: changed rows, unchanged ones, deleted ones', async () => {
     const first = begin()
     await (await first.owner.shard(0)).write(puts({ changed: 1, left: 1, deleted: 1, gone: 1 }))
     const token = await tokenNow()
@@ -200,7 +200,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     await second.owner.stop()
     const rows = { changed: 2, left: 1, gone: 1, after: 1 }
     expect(await found()).toEqual(rows)
-    // While nobody owned it; the next owner answers, and the third finds the same.
+    // While the shard had no owner; the next owner rewrites the rows, and the third finds the same.
     await writeAs(token, 30, { changed: null, deleted: '"latest"' })
     expect(await found()).toEqual(rows)
     const last = begin()
@@ -208,7 +208,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     await answered()
   })
 
-  it('stay as they are when a request arrives again, late', async () => {
+  it('do not change when a request is duplicated and arrives late', async () => {
     const first = begin()
     const shard = await first.owner.shard(0)
     await shard.write(puts({ a: 'old', b: 'old' }))
@@ -219,7 +219,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     expect(await found()).toEqual({ a: 'new', b: 'old' })
   })
 
-  it('are loaded anew by an owner that the group still believes in, after another took them by mistake', async () => {
+  it('are reloaded by an owner that the group still lists, after another acquired them by mistake', async () => {
     const first = begin()
     const shard = await first.owner.shard(0)
     await putRow(shard, 'a', 1)
@@ -236,7 +236,7 @@ describe.skipIf(brokers === null)('shards of processes that the group has left b
     expect(await found()).toEqual({ a: 3 })
   })
 
-  it('end the owning when a record in them is none of this program’s', async () => {
+  it('end the ownership when they contain a foreign record', async () => {
     await writeAs('', 1, { a: '1' })
     const owner = begin().owner
     owners.splice(0)

@@ -26,7 +26,7 @@ describe.skipIf(brokers === null)('shards of several processes', () => {
   const begin = (prefix: string): Owner => {
     return beginOwning(logs.open(kafkaLogOptions(brokers ?? [], prefix)), 'words', COUNT)
   }
-  /** Waits until each of them holds as many as it should. */
+  /** Waits until each of them owns the expected number. */
   const share = (owners: readonly Owner[], sizes: readonly number[]): Promise<unknown> =>
     eventually(
       async () => owners.map(({ held }) => held.size).sort(),
@@ -35,7 +35,7 @@ describe.skipIf(brokers === null)('shards of several processes', () => {
   const heldBy = (owners: readonly Owner[]): number[] => owners.flatMap(({ held }) => [...held.keys()]).sort()
   const all = Array.from({ length: COUNT }, (_, shard) => shard)
 
-  it('fall to each of them alike, and those that stay are worked on without a break', async () => {
+  it('are assigned evenly, and those that keep their owner are processed without a break', async () => {
     const prefix = uniqueName('shards')
     const first = begin(prefix)
     await first.holds(COUNT)
@@ -55,7 +55,7 @@ describe.skipIf(brokers === null)('shards of several processes', () => {
     await Promise.all([first.stop(), third.stop()])
   })
 
-  it('are handed over at once by a process that stops or closes its log, with all that it wrote', async () => {
+  it('are handed over at once by a process that stops or closes its log, with all its rows', async () => {
     const prefix = uniqueName('shards')
     const [stopping, closing] = [
       logs.open(kafkaLogOptions(brokers ?? [], prefix)),
@@ -70,7 +70,7 @@ describe.skipIf(brokers === null)('shards of several processes', () => {
     const startedMs = performance.now()
     await first.stop()
     await second.holds(COUNT)
-    // A process that had not left would be missed for a session.
+    // The shards of a process that did not leave would move only after a session timeout.
     expect(performance.now() - startedMs).toBeLessThan(SESSION_MS)
     for (const { number } of shards) expect(second.held.get(number)?.rows.get('last')).toBe(1)
     const third = begin(prefix)
@@ -82,7 +82,7 @@ describe.skipIf(brokers === null)('shards of several processes', () => {
     await third.stop()
   })
 
-  it('of a killed process are taken over, with every row that it was told is durable', async () => {
+  it('of a killed process move to another, with every acknowledged row', async () => {
     const prefix = uniqueName('shards')
     const child = spawn(process.execPath, [CHILD, (brokers ?? []).join(','), prefix, String(COUNT)], {
       stdio: ['ignore', 'pipe', 'inherit'],

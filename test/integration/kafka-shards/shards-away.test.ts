@@ -11,10 +11,10 @@ const runtime = await kafkaRuntime()
 /** Kafka's number for Produce. */
 const PRODUCE = 0
 
-describe.skipIf(runtime === null)('shards behind a way that breaks', () => {
+describe.skipIf(runtime === null)('shards behind an unreliable connection', () => {
   const kafka = useProxiedCluster(runtime)
 
-  it('keep their owner over a cut, and what is written meanwhile arrives in order', async () => {
+  it('keep their owner when the connection is cut, and writes during the cut arrive in order', async () => {
     const log = kafka.logs.open(kafkaLogOptions(kafka.behindProxy))
     const owner = beginOwning(log, 'words', 2)
     await owner.holds(2)
@@ -29,7 +29,7 @@ describe.skipIf(runtime === null)('shards behind a way that breaks', () => {
     expect((await foundBy(log, 'words', 2))[1]).toEqual({ before: 1, last: 99 })
   })
 
-  it('are lost when the group may have given them away, fall to another, and come back by themselves', async () => {
+  it('are lost once the group may reassign them, move to another owner, and return by themselves', async () => {
     const options = kafkaLogOptions(kafka.behindProxy)
     const owner = beginOwning(kafka.logs.open(options), 'words', 2)
     await owner.holds(2)
@@ -56,7 +56,7 @@ describe.skipIf(runtime === null)('shards behind a way that breaks', () => {
     await owner.stop()
   })
 
-  it('are told as not loaded for as long as taking them does not get through', async () => {
+  it('are reported as not loaded while acquiring them fails', async () => {
     const shards = kafka.logs.open(kafkaLogOptions(kafka.behindProxy)).shards<number>('words', 2)
     expect(shards.loadingSinceMs).toBeNull()
     const held = kafka.proxy.hold(PRODUCE)

@@ -13,8 +13,8 @@ const someRecords = fc
     sizes.map((size, n) => ({ partition: 0, key: String(n), value: 'x'.repeat(size) })),
   )
 
-describe('the sends of a transaction', () => {
-  it('hold each topic’s records in order, in batches that a broker takes', () => {
+describe('batch splitting in a transaction', () => {
+  it('keeps each topic’s records in order, in batches that a broker accepts', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom('a', 'b', 'c'), someRecords), (byTopic) => {
         const rounds = splitIntoSends(new Map(Object.entries(byTopic)))

@@ -2,7 +2,7 @@ import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { patchKafkaJs } from '../../../src/log-kafka/client/kafkajs-patches.ts'
 
-/** As kafkajs makes one for each connection, with the parts it needs for what is looked at here. */
+/** The request queue of one connection, as kafkajs creates it, with the parts that these tests need. */
 const queueOf = (isConnected: () => boolean): RequestQueue =>
   new (RequestQueue as unknown as new (options: object) => RequestQueue)({
     maxInFlightRequests: null,
@@ -11,7 +11,7 @@ const queueOf = (isConnected: () => boolean): RequestQueue =>
     isConnected,
   })
 
-/** Sends a request that nobody answers. */
+/** Sends a request that gets no response. */
 const send = (queue: RequestQueue, requestTimeout: number) => {
   const reject = vi.fn()
   const entry = { correlationId: 1, resolve: () => undefined, reject }
@@ -19,7 +19,7 @@ const send = (queue: RequestQueue, requestTimeout: number) => {
   return reject
 }
 
-describe('requests on their way', () => {
+describe('pending requests', () => {
   beforeEach(() => {
     patchKafkaJs({})
     vi.useFakeTimers()
@@ -28,7 +28,7 @@ describe('requests on their way', () => {
     vi.useRealTimers()
   })
 
-  test('one without an answer is given up within a second after its time, and not before it', () => {
+  test('time out within a second after their deadline, and not before it', () => {
     const reject = send(
       queueOf(() => true),
       5_000,
@@ -43,7 +43,7 @@ describe('requests on their way', () => {
   test.each([
     ['before', (queue: RequestQueue) => queue.destroy(), () => undefined],
     ['after', () => undefined, (queue: RequestQueue) => queue.destroy()],
-  ])('one is given up too that was sent and the connection ended %s', (_, before, after) => {
+  ])('time out too if they were sent and the connection ended %s', (_, before, after) => {
     const queue = queueOf(() => false)
     before(queue)
     const reject = send(queue, 5_000)
@@ -53,7 +53,7 @@ describe('requests on their way', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('they are looked at once a second, and not when nothing is on its way', () => {
+  test('are checked once a second, and not while none is pending', () => {
     const queue = queueOf(() => true)
     queue.scheduleRequestTimeoutCheck()
     expect(vi.getTimerCount()).toBe(0)
@@ -66,7 +66,7 @@ describe('requests on their way', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('no timer is left when the queue is ended and nothing is on its way', () => {
+  test('leave no timer when the queue is closed and empty', () => {
     const queue = queueOf(() => true)
     send(queue, 5_000)
     queue.inflight.clear()
@@ -74,7 +74,7 @@ describe('requests on their way', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('a queue with nothing pending arms no timer', () => {
+  test('arm no timer in an empty queue', () => {
     const queue = queueOf(() => true)
     queue.scheduleCheckPendingRequests()
     expect(vi.getTimerCount()).toBe(0)

@@ -1,4 +1,7 @@
-/** What a fetch makes of the bytes of a broker's response. Real brokers: `test/integration/kafka-log/reading.test.ts`. */
+/**
+ * Tests how a fetch decodes the bytes of a broker's response. On real brokers:
+ * `test/integration/kafka-log/reading.test.ts`.
+ */
 import Encoder from 'kafkajs/src/protocol/encoder.js'
 import encodeRecord from 'kafkajs/src/protocol/recordBatch/record/v0/index.js'
 import { RecordBatch } from 'kafkajs/src/protocol/recordBatch/v0/index.js'
@@ -31,7 +34,7 @@ async function markerOf(offset: number, type: 'abort' | 'commit'): Promise<Buffe
   return batch
 }
 
-/** What a fetch from offset 5 on returns where the broker answers these batches. */
+/** The result of a fetch from offset 5 when the broker responds with these batches. */
 async function fetched(
   batches: Buffer[],
   aborted: [producerId: number, first: number][] = [],
@@ -54,14 +57,14 @@ async function fetched(
 const keysOf = ({ records }: Fetched): string[] => records.map(({ offset, key }) => `${offset}:${key}`)
 
 describe('a fetch', () => {
-  it('gives the records from the asked offset on, with every value of a header', async () => {
+  it('returns the records from the requested offset on, with every value of a header', async () => {
     const read = await fetched([await batchOf(4, { early: 0, a: 1, b: 3 })])
     expect(keysOf(read)).toEqual(['5:a', '7:b'])
     expect(read.records[0]?.headers.twice).toEqual([Buffer.from('a'), Buffer.from('b')])
     expect([read.nextOffset, read.lastStableOffset]).toEqual([14, 90])
   })
 
-  it('goes on after records that compaction has removed, a batch without any included', async () => {
+  it('continues after records that compaction has removed, also a whole batch', async () => {
     expect(await fetched([await batchOf(5, {}, 4)])).toMatchObject({ records: [], nextOffset: 10 })
   })
 
@@ -72,7 +75,7 @@ describe('a fetch', () => {
     expect(await fetched([cut.subarray(0, 7)])).toMatchObject({ records: [], nextOffset: 5 })
   })
 
-  it('reads what a topic has compressed', async () => {
+  it('reads compressed batches', async () => {
     expect(keysOf(await fetched([await batchOf(5, { a: 0, b: 1 }, 1, { compression: 1 })]))).toEqual([
       '5:a',
       '6:b',
@@ -95,7 +98,7 @@ describe('a fetch', () => {
     expect(read.nextOffset).toBe(10)
   })
 
-  it('fails where the bytes are no batch', async () => {
+  it('fails on bytes that are no batch', async () => {
     const noise = await batchOf(5, { a: 0 })
     noise.writeInt32BE(-12, 8)
     await expect(fetched([noise])).rejects.toThrow()

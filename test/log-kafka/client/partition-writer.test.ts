@@ -7,7 +7,7 @@ import { createManualClock } from '../../support/time/manual-clock.ts'
 
 type Round = ReadonlyMap<number, readonly AppendedRecord[]>
 
-/** A writer to two brokers that lead every other partition; `answer` is what they refuse, or throws. The next offset is 7. */
+/** A writer to two brokers that lead every other partition; `answer` returns their errors, or throws. The next offset is 7. */
 function writing(
   answer: (round: Round, nodeId: string) => Promise<Map<number, Error>>,
   clock: Clock = systemClock,
@@ -78,7 +78,7 @@ describe('the writer of partitions', () => {
     end()
   })
 
-  it('repeats neither appends to be sent once nor cancelled ones', async () => {
+  it('repeats neither appends marked to be sent once nor cancelled ones', async () => {
     let call = 0
     let over = false
     const { append, arrived, failures, end } = writing(async () => {
@@ -104,7 +104,7 @@ describe('the writer of partitions', () => {
     end()
   })
 
-  it('fails a write at once when the broker refuses it for good, and sends it once', async () => {
+  it('fails a write at once on a non-retriable error of the broker, and sends it once', async () => {
     const refusal = Object.assign(new Error('not yours'), {
       ...{ type: 'TOPIC_AUTHORIZATION_FAILED', retriable: false },
     })
@@ -119,7 +119,7 @@ describe('the writer of partitions', () => {
     end()
   })
 
-  it('repeats a write while brokers are away, for ten seconds', async () => {
+  it('repeats a write while brokers are unavailable, for ten seconds', async () => {
     const clock = createManualClock()
     const away = Object.assign(new Error('retries exceeded'), { retriable: false })
     let calls = 0

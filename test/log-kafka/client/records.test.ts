@@ -12,7 +12,7 @@ import {
   rejectedRecord,
 } from '../../../src/log-kafka/client/records.ts'
 
-/** Text as every event holds it: no lone surrogate. */
+/** Text that an event can contain: no lone surrogate. */
 const text = fc.string({ minLength: 1, unit: 'grapheme' })
 
 const someEvent: fc.Arbitrary<Committed> = fc
@@ -32,7 +32,7 @@ const someEvent: fc.Arbitrary<Committed> = fc
   })
   .map((event) => ({ ...event, time: isoMillis(event.timeMs) }))
 
-/** The record as a reader gets it. */
+/** The record as a consumer receives it. */
 function sent({ key, value, headers = {} }: NewRecord): KafkaRecord {
   const bytes = Object.entries(headers).map(([name, given]) => [name, Buffer.from(given)] as const)
   return {
@@ -44,7 +44,7 @@ function sent({ key, value, headers = {} }: NewRecord): KafkaRecord {
 }
 
 describe('the record of an event', () => {
-  it('read back is the event', () => {
+  it('decodes to the event', () => {
     fc.assert(
       fc.property(someEvent, (event) => {
         expect(eventOf(sent(eventRecord(event, 1)))).toEqual(event)
@@ -52,7 +52,7 @@ describe('the record of an event', () => {
     )
   })
 
-  it('says where to resume, and which of its topic it is', () => {
+  it('holds the position to resume at, and its number within its topic', () => {
     fc.assert(
       fc.property(someEvent, fc.nat(), (event, topicSequence) => {
         const { headers = {} } = eventRecord(event, topicSequence)
@@ -63,7 +63,7 @@ describe('the record of an event', () => {
     )
   })
 
-  it('that somebody else wrote is damage, and says what to do', () => {
+  it('of a foreign producer is damage, with the remedy', () => {
     const foreign: KafkaRecord = { offset: 3, key: null, value: Buffer.from('{}'), headers: {} }
     expect(() => eventOf(foreign)).toThrow(
       expect.objectContaining({
@@ -76,7 +76,7 @@ describe('the record of an event', () => {
 })
 
 describe('the record of a rejected item', () => {
-  it('read back is the item', () => {
+  it('decodes to the item', () => {
     const someItem = fc.record({ raw: text, reason: text, guid: fc.option(text), recordedtime: text })
     fc.assert(
       fc.property(someItem, (item) => {

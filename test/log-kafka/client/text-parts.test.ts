@@ -5,7 +5,7 @@ import type { KafkaRecord } from '../../../src/log-kafka/client/partition-protoc
 import type { NewRecord } from '../../../src/log-kafka/client/records.ts'
 import { TextAssembly, textRecords } from '../../../src/log-kafka/client/text-parts.ts'
 
-/** The record as it comes back. */
+/** The record as it is read back. */
 function readBack({ key, value, headers = {} }: NewRecord): KafkaRecord {
   const bytes = (text: string | null): Buffer | null => (text === null ? null : Buffer.from(text))
   const marks = Object.entries(headers).map(([name, text]) => [name, Buffer.from(text)])
@@ -16,7 +16,7 @@ const someText = fc
   .tuple(fc.string({ unit: 'binary', maxLength: 9 }), fc.constantFrom(0, 1, 40_000))
   .map(([text, times]) => text.repeat(times))
 
-test('a text of any length comes back as it was, in parts that a broker takes', () => {
+test('a text of any length survives splitting into parts that a broker accepts', () => {
   fc.assert(
     fc.property(someText, (text) => {
       const records = textRecords('key', text, 'id')
@@ -30,7 +30,7 @@ test('a text of any length comes back as it was, in parts that a broker takes', 
   )
 })
 
-test('the parts of two texts under one key are told apart, and one with a part missing is never given', () => {
+test('the parts of two texts under one key stay apart, and an incomplete text is never returned', () => {
   const [one, other] = ['a'.repeat(500_000), 'b'.repeat(500_000)].map((text, index) =>
     textRecords('key', text, `text ${index}`).map(readBack),
   )

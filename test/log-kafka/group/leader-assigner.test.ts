@@ -31,7 +31,7 @@ async function assigned(members: Record<string, Candidacy | 'rubbish'>): Promise
   )
 }
 
-describe('the choice of a leader', () => {
+describe('the leader assigner', () => {
   it('leaves the partition with the member that holds it, whichever members join', () => {
     fc.assert(
       fc.property(group, fc.constantFrom('A', 'm5m', 'zzz'), fc.nat(), (others, id, sinceMs) => {

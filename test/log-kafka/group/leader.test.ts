@@ -17,7 +17,7 @@ async function elected() {
   const place = { openSession: () => client.session, clock, groupId: 'g', topic: TOPIC }
   const elections = groupElections({ ...place, logger })
   const term = await elections.campaign(signal)
-  /** The next campaign, and whether it is won. */
+  /** The next campaign, and whether it succeeded. */
   const again = () => {
     const won: Term[] = []
     void elections.campaign(signal).then((next) => won.push(next))
@@ -27,7 +27,7 @@ async function elected() {
   return { clock, client, elections, term, again, settled }
 }
 
-test('a term lost by silence is followed by another when the group answers the member', async () => {
+test('a term lost to a silent group is followed by another when the group answers the member', async () => {
   const { clock, client, elections, term, again, settled } = await elected()
   clock.advance(SESSION_MS)
   const won = again()

@@ -4,7 +4,7 @@ import type { KafkaSession } from '../../../src/log-kafka/client/client.ts'
 import { readPartition } from '../../../src/log-kafka/reading/partition-reader.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 
-it('lets a broker wait that gives nothing though it knows of more', async () => {
+it('after an empty response the next fetch lets the broker wait a second, although more records exist', async () => {
   const ended = new AbortController()
   const waits: number[] = []
   const partitions: Partial<KafkaSession['partitions']> = {

@@ -4,7 +4,7 @@ import type { PartitionClient } from '../../../src/log-kafka/client/kafkajs-inte
 import { newest as newestRecords } from '../../../src/log-kafka/reading/offset-lookup.ts'
 import { hashOf } from '../../../src/log-kafka/reading/rejected.ts'
 
-/** A topic of these texts, two to a fetch, and how many of them were read. */
+/** A topic of these texts, two per fetch, and the number of texts read. */
 function topicOf(texts: readonly string[]): { partitions: PartitionClient; readCount: () => number } {
   let read = 0
   const client: Pick<PartitionClient, 'fetch' | 'offsets'> = {
@@ -31,14 +31,14 @@ function topicOf(texts: readonly string[]): { partitions: PartitionClient; readC
 
 const small = (count: number): string[] => Array.from({ length: count }, (_, n) => `small ${n}`)
 
-test('all of a topic inside the window is known, the newest last', async () => {
+test('all records inside the window are loaded, newest last', async () => {
   const texts = small(100)
   const { partitions } = topicOf(texts)
   const window = { limit: 1_000, mostBytes: 1_000_000 }
   expect(await newestRecords(partitions, 't', window, hashOf)).toEqual(texts.map(rejectedHash))
 })
 
-test('of more than the limit the newest are known, and little more is read', async () => {
+test('the newest are loaded up to the limit, and little more is read', async () => {
   const texts = small(10_000)
   const { partitions, readCount } = topicOf(texts)
   const hashes = await newestRecords(partitions, 't', { limit: 20, mostBytes: 1_000_000 }, hashOf)
@@ -46,7 +46,7 @@ test('of more than the limit the newest are known, and little more is read', asy
   expect(readCount()).toBeLessThan(60)
 })
 
-test('large items before them are not read to their end, and the newest stay without a hole', async () => {
+test('large older items are not read to their end, and the newest are loaded without a hole', async () => {
   const newest = small(30)
   const texts = [...Array.from({ length: 1_000 }, (_, n) => `${n}`.padEnd(10_000, 'x')), ...newest]
   const { partitions, readCount } = topicOf(texts)
@@ -57,7 +57,7 @@ test('large items before them are not read to their end, and the newest stay wit
   expect(readCount()).toBeLessThan(60)
 })
 
-test('the newest few are known however large they are', async () => {
+test('the newest few are loaded however large they are', async () => {
   const texts = Array.from({ length: 5 }, (_, n) => `${n}`.padEnd(10_000, 'x'))
   const { partitions } = topicOf(texts)
   expect(await newestRecords(partitions, 't', { limit: 9, mostBytes: 1 }, hashOf)).toEqual(

@@ -4,7 +4,7 @@ import type { UnstableTopic } from '../../../src/log-kafka/client/kafkajs-intern
 import { StableOffsetWatch } from '../../../src/log-kafka/reading/stable-offset.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-/** A watch whose checks answer these in turn, the last for ever; and the number of open sessions. */
+/** A watch whose checks return these values in turn, the last one repeatedly; and the number of open sessions. */
 function watchOver(answers: (UnstableTopic[] | Error)[]) {
   const clock = createManualClock()
   let open = 0
@@ -19,7 +19,7 @@ function watchOver(answers: (UnstableTopic[] | Error)[]) {
     return { partitions: { unstable }, end: () => open-- } as unknown as KafkaSession
   }
   const watch = new StableOffsetWatch(openSession, clock)
-  /** Waits as long as it takes, the clock going on. */
+  /** Waits for the result while the clock advances. */
   const wait = async (): Promise<void> => {
     let over = false
     const waiting = watch.waitForStable(['t']).finally(() => {
@@ -37,7 +37,7 @@ function watchOver(answers: (UnstableTopic[] | Error)[]) {
 
 const OPEN: UnstableTopic[] = [{ topic: 't', from: 3, end: 5 }]
 
-test('waits for a transaction that ends soon, also over faults of the brokers', async () => {
+test('waits for a transaction that ends soon, also over errors of the brokers', async () => {
   const { watch, wait, sessions } = watchOver([OPEN, new Error('moved'), []])
   await wait()
   expect(sessions()).toBe(1)
@@ -46,7 +46,7 @@ test('waits for a transaction that ends soon, also over faults of the brokers', 
   expect(sessions()).toBe(0)
 })
 
-test('throws when a transaction does not end, or the brokers do not answer', async () => {
+test('throws if a transaction does not end, or the brokers do not respond', async () => {
   await expect(watchOver([OPEN]).wait()).rejects.toThrow(
     't has records of an unfinished transaction from offset 3 on',
   )

@@ -16,8 +16,8 @@ const group = fc.dictionary(
 const sorted = (shards: Iterable<number>): number[] => [...shards].sort((one, other) => one - other)
 const all = Array.from({ length: COUNT }, (_, shard) => shard)
 
-describe('the assignment of shards', () => {
-  it('assigns each shard to one member, and every member as many as the others, give or take one', () => {
+describe('the shard assigner', () => {
+  it('assigns each shard to one member, and every member the same number, plus or minus one', () => {
     fc.assert(
       fc.property(group, (members) => {
         const assigned = assignShards(new Map(Object.entries(members)), COUNT)
@@ -29,7 +29,7 @@ describe('the assignment of shards', () => {
     )
   })
 
-  it('is the same whatever the order of members, and moves nothing when it is repeated', () => {
+  it('is independent of the order of members, and moves nothing when repeated', () => {
     fc.assert(
       fc.property(group, (members) => {
         const assigned = assignShards(new Map(Object.entries(members)), COUNT)
@@ -40,7 +40,7 @@ describe('the assignment of shards', () => {
     )
   })
 
-  it('moves no more shards than it must when members come and go', () => {
+  it('moves no more shards than necessary when members join and leave', () => {
     const sizes = fc.tuple(
       fc.integer({ min: 1, max: 9 }),
       fc.integer({ min: 0, max: 9 }),
@@ -57,7 +57,7 @@ describe('the assignment of shards', () => {
         const kept = stay.flatMap((id) =>
           (assigned.get(id) ?? []).filter((shard) => standing.get(id)?.includes(shard)),
         )
-        // Whoever held the most may keep the most: the rest is everybody's fair part.
+        // The members with the most shards may keep one more: the others get the even share.
         const parts = [...members.values()].map((shards) => shards.length).sort((one, other) => other - one)
         const fair = parts.map(
           (_, place) => Math.floor(COUNT / parts.length) + (place < COUNT % parts.length ? 1 : 0),

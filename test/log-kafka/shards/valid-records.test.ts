@@ -26,7 +26,7 @@ function folded(records: readonly KafkaRecord[]) {
   return fold
 }
 
-/** A partition, its present and former owners, and the rows that it should hold. */
+/** A partition, its present and former owners, and its expected rows. */
 function createWorld() {
   let partition: KafkaRecord[] = []
   let nextOffset = 0
@@ -74,7 +74,7 @@ function createWorld() {
     control(which: number, kind: ControlKind) {
       append(controlRecord(0, kind, owners.at(which % owners.length)?.token ?? ''))
     },
-    /** A request of rows arrives again. */
+    /** A write request arrives a second time. */
     repeat(place: number) {
       const again = partition[place % Math.max(1, partition.length)]
       if (again === undefined || String(again.key) === 'marker') return
@@ -83,7 +83,7 @@ function createWorld() {
       owner()?.fold.take(copy)
     },
     rewriteStale,
-    /** Compaction comes an hour later, when the owner has rewritten stale rows. */
+    /** Compaction runs an hour later, when the owner has rewritten stale rows. */
     compact(upTo: number) {
       if (owner() === undefined) return
       rewriteStale()
@@ -116,8 +116,8 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('compact' as const), upTo: fc.nat(60) }) },
 )
 
-describe('a shard, read from its records', () => {
-  it('holds what its owners wrote, whatever fenced owners write late or twice, and wherever compaction has passed', () => {
+describe('a shard loaded from its records', () => {
+  it('contains what its owners wrote, despite late or duplicate writes of fenced owners, and wherever compaction has passed', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
         const world = createWorld()
@@ -142,7 +142,7 @@ describe('a shard, read from its records', () => {
     )
   })
 
-  it('counts by the number of the row since the latest epoch record', () => {
+  it('orders rows by their number since the latest epoch record', () => {
     const write = (number: number, text: string): KafkaRecord =>
       readBack(rowRecord(0, { key: 'k', text }, 'n', number), 0)
     const fold = folded([
@@ -158,7 +158,7 @@ describe('a shard, read from its records', () => {
     expect([fold.token, fold.number]).toEqual(['other', 0])
   })
 
-  it('is held from the epoch record on, and free when its owner has released it; control records of others are ignored', () => {
+  it('is owned from the epoch record on, and free when its owner released it; control records of others are ignored', () => {
     const records = [
       [controlRecord(0, 'released', 'n'), 'free'],
       [controlRecord(0, 'epoch', 'n'), 'held'],

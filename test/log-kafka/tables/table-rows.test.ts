@@ -18,12 +18,12 @@ function batch(rows: readonly Row[], how: Partial<ReadBatch> = {}): ReadBatch {
 
 const REWOUND = { asked: 9, earliest: 0, end: 9 }
 
-/** What stands in the table. */
+/** The rows of the table. */
 function standing(rows: TableRows): Record<string, unknown> {
   return Object.fromEntries([...rows.textsOf('t')].map(([key, text]) => [key, JSON.parse(text)]))
 }
 
-/** Every change told so far and later. */
+/** Every change reported so far and later. */
 function heard(rows: TableRows): Row[] {
   const told: Row[] = []
   void (async () => {
@@ -36,7 +36,7 @@ function heard(rows: TableRows): Row[] {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('while a topic is read again what stood before stands on, and the difference is told at its end', async () => {
+test('rows stay while a topic is re-read, and the differences are reported at its end', async () => {
   const rows = new TableRows()
   rows.take(batch([...Object.entries({ a: 1, b: 2, c: 3 })]))
   const told = heard(rows)
@@ -62,7 +62,7 @@ test('while a topic is read again what stood before stands on, and the differenc
   ])
 })
 
-test('who reads again twice before the end keeps nothing of the first time', () => {
+test('a second re-read before the end discards the first one', () => {
   const rows = new TableRows()
   rows.take(batch([['a', 1]]))
   rows.take(batch([['x', 1]], { rewound: REWOUND, atEnd: false }))
@@ -70,7 +70,7 @@ test('who reads again twice before the end keeps nothing of the first time', () 
   expect(standing(rows)).toEqual({ b: 2 })
 })
 
-test('nothing stands, and nothing is told, before the topic was first read to its end', async () => {
+test('no row exists or is reported before the topic was first read to its end', async () => {
   const rows = new TableRows()
   const told = heard(rows)
   rows.take(batch([['a', 1]], { atEnd: false }))
@@ -81,7 +81,7 @@ test('nothing stands, and nothing is told, before the topic was first read to it
   expect(told).toEqual([])
 })
 
-test('whatever is written, missed and read again, who applies what is told has what stands', async () => {
+test('through any writes, missed records and re-reads, reported changes add up to the rows', async () => {
   const change = fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.option(fc.nat(3), { nil: null }))
   const step = fc.record({ changes: fc.array(change, { maxLength: 5 }), missed: fc.boolean() })
   await fc.assert(
@@ -92,7 +92,7 @@ test('whatever is written, missed and read again, who applies what is told has w
       const truth = new Map<string, number>()
       for (const { changes, missed } of steps) {
         for (const [key, value] of changes) value === null ? truth.delete(key) : truth.set(key, value)
-        // A compacted topic gives what stands, and no word of what was deleted long ago.
+        // A compacted topic returns current rows, and no record of rows deleted long ago.
         rows.take(missed ? batch([...truth], { rewound: REWOUND }) : batch(changes))
         expect(standing(rows)).toEqual(Object.fromEntries(truth))
       }
@@ -104,7 +104,7 @@ test('whatever is written, missed and read again, who applies what is told has w
   )
 })
 
-test('a value that is not JSON is damage, named by its row, in the first reading and later', () => {
+test('a value that is not JSON is damage that names its row, in the first reading and later', () => {
   const foreign = (): ReadBatch => ({
     ...batch([]),
     records: [{ offset: 0, key: Buffer.from('t/a'), value: Buffer.from('{"a":'), headers: {} }],

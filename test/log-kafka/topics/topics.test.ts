@@ -19,8 +19,8 @@ function eventWith(...category: { kind: string; code: string }[]) {
   return { type: 'disclosure.published.v1' as const, data }
 }
 
-describe('the topic of a code', () => {
-  it('has a name that Kafka takes, whatever the code', () => {
+describe('the topic of a category code', () => {
+  it('has a name that Kafka accepts, whatever the code', () => {
     fc.assert(
       fc.property(someCode, (code) => {
         expect(codeTopic('fca', code)).toMatch(/^fca\.[A-Za-z0-9_-]+$/)
@@ -28,7 +28,7 @@ describe('the topic of a code', () => {
     )
   })
 
-  it('keeps a code of plain characters as it is', () => {
+  it('keeps a code of plain characters unchanged', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[A-Za-z0-9_-]{1,80}$/), (code) => {
         expect(codeTopic('native', code)).toBe(`native.${code}`)
@@ -36,7 +36,7 @@ describe('the topic of a code', () => {
     )
   })
 
-  it('is one for codes that differ in other characters only, and an event is in it once', () => {
+  it('is shared by codes that differ only in special characters, and holds an event once', () => {
     const event = eventWith(
       { kind: 'FCA', code: 'A B' },
       { kind: 'FCA', code: 'A.B' },
@@ -45,14 +45,14 @@ describe('the topic of a code', () => {
     expect(namedTopics(event, 'Native')).toEqual(['fca.A_B', 'native.ME'])
   })
 
-  it('exists for the two kinds only, and not for gaps', () => {
+  it('exists only for the two kinds, and not for gaps', () => {
     expect(namedTopics(eventWith({ kind: 'RNS', code: 'X' }), 'Native')).toEqual([])
     expect(namedTopics({ type: 'bridge.gap.opened.v1', data: '{}' }, 'Native')).toEqual([])
   })
 })
 
 describe('choosing topics', () => {
-  /** Sends the codes in that order through the rule, one each `everyMs`, keeping what is chosen. */
+  /** Chooses topics for the codes in that order, one each `everyMs`, keeping the choices. */
   function chosen(codes: readonly string[], known: ReadonlySet<string>, everyMs: number) {
     const choices = new Map<string, TopicChoice>()
     return codes.map((code, index) => {
@@ -63,7 +63,7 @@ describe('choosing topics', () => {
     })
   }
 
-  it('gives each code one topic for ever: its own or the one of all others', () => {
+  it('gives each code one topic for ever: its own or the shared one', () => {
     fc.assert(
       fc.property(fc.array(someCode, { maxLength: 60 }), fc.nat(HOUR_MS / 2), (codes, everyMs) => {
         const places = new Map<string, string>()
@@ -76,7 +76,7 @@ describe('choosing topics', () => {
     )
   })
 
-  it(`makes at most ${NEW_TOPICS_AN_HOUR} an hour`, () => {
+  it(`creates at most ${NEW_TOPICS_AN_HOUR} an hour`, () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.stringMatching(/^[A-Z]{4}$/), { maxLength: 80 }),
@@ -93,7 +93,7 @@ describe('choosing topics', () => {
     )
   })
 
-  it(`makes at most ${MOST_CODE_TOPICS} in all, with the known ones`, () => {
+  it(`creates at most ${MOST_CODE_TOPICS} in all, existing ones included`, () => {
     const known = new Set(Array.from({ length: MOST_CODE_TOPICS - 2 }, (_, n) => `fca.K${n}`))
     const codes = ['A', 'B', 'C', 'K1', 'A']
     expect(chosen(codes, known, HOUR_MS).map(({ place }) => place)).toEqual([
@@ -105,7 +105,7 @@ describe('choosing topics', () => {
     ])
   })
 
-  it('sends a code too long for a name to the others', () => {
+  it('maps a code too long for a name to the shared topic', () => {
     expect(chosen(['X'.repeat(400)], new Set(), 0)[0]?.place).toBe('fca._other')
   })
 })

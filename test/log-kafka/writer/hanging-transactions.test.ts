@@ -12,13 +12,13 @@ import type { KafkaWriterState } from '../../../src/log-kafka/writer/writer-stat
 import { sampleEvent } from '../../log/samples.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 
-/** A topic as it lies on a broker: what is decided, and what waits. */
+/** A topic on a broker: its completed transactions, and its hanging ones. */
 interface Lying {
   decided: NewRecord[]
   waiting: NewRecord[]
 }
 
-/** Parts over topics of the prefix `p`, and the decisions made. */
+/** A resolver over topics of the prefix `p`, and the decisions made. */
 function over(topics: Record<string, Lying>): { parts: ResolvingParts; decisions: string[][] } {
   const decisions: string[][] = []
   const lying = (topic: string): Lying => topics[topic.slice(2)] ?? { decided: [], waiting: [] }
@@ -70,7 +70,7 @@ function sequenceRow(sequence: number): NewRecord {
   return { partition: 0, key: 'head/sequence', value: String(sequence) }
 }
 
-describe('a hanging transaction of the state', () => {
+describe('a hanging transaction of the writer state', () => {
   const stateOf = async (all: Lying, waiting: NewRecord[]): Promise<string[][]> => {
     const { parts, decisions } = over({ all, 'internal.state': { decided: [], waiting } })
     expect(await resolveState(parts)).toBe(waiting.length > 0)
@@ -82,7 +82,7 @@ describe('a hanging transaction of the state', () => {
     expect(await stateOf(all, [sequenceRow(2)])).toEqual([['p.internal.state', 'commit']])
   })
 
-  it('is committed if its events hang like it', async () => {
+  it('is committed if its events hang too', async () => {
     const all = { decided: [event(1)], waiting: [event(2), event(3)] }
     expect(await stateOf(all, [sequenceRow(3)])).toEqual([['p.internal.state', 'commit']])
   })
@@ -92,12 +92,12 @@ describe('a hanging transaction of the state', () => {
     expect(await stateOf(all, [sequenceRow(3)])).toEqual([['p.internal.state', 'abort']])
   })
 
-  it('is committed if it has no events, so that no unit is forgotten', async () => {
+  it('is committed if it has no events, so that no spent unit is lost', async () => {
     const spent: NewRecord = { partition: 0, key: 'ledger/0', value: '{"poll":1}' }
     expect(await stateOf({ decided: [], waiting: [] }, [spent])).toEqual([['p.internal.state', 'commit']])
   })
 
-  it('is not found where every transaction has ended', async () => {
+  it('is not found if every transaction has ended', async () => {
     expect(await stateOf({ decided: [event(1)], waiting: [] }, [])).toEqual([])
   })
 })

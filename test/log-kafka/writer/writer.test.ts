@@ -14,7 +14,7 @@ const UNUSED: KafkaWriterState = {
   choices: new Map(),
 }
 
-/** A writer whose transactions are recorded, and fail with `outcome.fault`. */
+/** A writer whose transactions are recorded, and fail with `outcome.fault` if set. */
 function writerOver(createTopics: (topics: readonly string[]) => Promise<void> = async () => undefined) {
   const clock = createManualClock()
   const { logger, lines } = keepingLogger()
@@ -55,7 +55,7 @@ const fca = (...codes: string[]) => {
 }
 
 describe('a writer on Kafka', () => {
-  it('writes something at least hourly, and nothing more after its end', async () => {
+  it('writes a record at least hourly, and nothing more after its end', async () => {
     const { writer, clock, written } = writerOver()
     clock.advance(HOUR_MS)
     await expect.poll(() => written).toHaveLength(1)
@@ -87,7 +87,7 @@ describe('a writer on Kafka', () => {
     }
   })
 
-  it('makes a new code’s topic first, and uses the shared one where brokers refuse it', async () => {
+  it('creates a new code’s topic first, and uses the shared one if brokers refuse it', async () => {
     const allowed = writerOver()
     await allowed.writer.commit({ events: [fca('NEW')] })
     expect([...(allowed.written[0]?.keys() ?? [])]).toContain('p.fca.NEW')
@@ -101,7 +101,7 @@ describe('a writer on Kafka', () => {
     }
   })
 
-  it('uses the shared topic for a new code whose topic has several partitions, says so, and makes the others', async () => {
+  it('uses the shared topic for a new code whose topic has several partitions, logs that, and creates the others', async () => {
     const cause = new BridgeError('kafka', 'the topic p.fca.ADM has 3 partitions')
     const { writer, written, lines } = writerOver(async (topics) => {
       if (topics.includes('fca.ADM')) throw cause

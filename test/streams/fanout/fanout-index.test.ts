@@ -52,8 +52,8 @@ async function node() {
   return { fanoutIndex, blocks, clock, grow, reads, state, stop, store }
 }
 
-describe('the fanoutIndex', () => {
-  test('wakes those who want an event, once, and nobody else', async () => {
+describe('the fan-out index', () => {
+  test('wakes exactly the readers whose filter matches an event, once', async () => {
     const { fanoutIndex, grow, stop } = await node()
     const woken: string[] = []
     const wait = (name: string, filter: Filter | null) => {
@@ -75,12 +75,12 @@ describe('the fanoutIndex', () => {
     await stop()
   })
 
-  test('wakes everybody for what comes while it wakes them, also when the log has just begun', async () => {
+  test('wakes every reader for events that arrive during a wake-up, also when the log has just begun', async () => {
     for (const begins of [false, true]) {
       const { fanoutIndex, clock, store, state, grow, stop } = await node()
       const channel = fanoutIndex.join(null, sseFraming.shared)
       const woken: number[] = []
-      // Takes so long that other work runs, and has caught up when the next event comes.
+      // Takes so long that other work runs, and has caught up when the next event arrives.
       const slow = {
         onNewEvents(): void {
           woken.push(store.reader.latest)
@@ -99,7 +99,7 @@ describe('the fanoutIndex', () => {
     }
   })
 
-  test('gives no reader a position of the old log after a new one has begun', async () => {
+  test('gives no reader a position of the old log after an epoch change', async () => {
     const { fanoutIndex, state, grow, stop } = await node()
     expect(fanoutIndex.scannedTo).toBe(9)
     const told: number[] = []

@@ -46,7 +46,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** What the sessions of one node share. */
+/** The parts that the sessions of one node share. */
 function node(reader: Reader) {
   const clock = createManualClock()
   const stopping = new AbortController()
@@ -59,7 +59,7 @@ function node(reader: Reader) {
   return { parts, stop: () => stopping.abort(), running }
 }
 
-/** A session whose client records what it gets; a slow one is full after each write until `onRoom`. */
+/** A session whose client records its messages; a slow one is full after each write until `onRoom`. */
 class TestClient implements SessionClient {
   readonly framing = sseFraming
   readonly written: Buffer[] = []
@@ -149,7 +149,7 @@ const sequences = (messages: Message[]): number[] =>
     .map((message) => Number((JSON.parse(message.data) as { sequence: string }).sequence))
 
 describe('a session', () => {
-  it('replays from its position, says once that it is live, then follows, with no seam', async () => {
+  it('replays from its position, sends live once, then follows without a hole or repeat', async () => {
     const store = createStore(createManualClock(), 1200)
     const session = open(store, { after: 1000 })
     await settle()
@@ -177,7 +177,7 @@ describe('a session', () => {
     expect(resumeAt(store.reader, lastId, 0)).toMatchObject({ after: 8 })
   })
 
-  it('ends when its time is over, once it has caught up', async () => {
+  it('ends at its maximum age, once it has caught up', async () => {
     const store = createStore(createManualClock(), 5)
     const session = open(store, { after: 0, endsMs: createManualClock().now() + 20_000 })
     await settle()
@@ -188,7 +188,7 @@ describe('a session', () => {
     await session.stop()
   })
 
-  it('reads nothing while its client is slow, and goes on where it was', async () => {
+  it('reads nothing while its client is slow, and resumes at its position', async () => {
     const store = createStore(createManualClock(), 400)
     const session = open(store, { after: 0, slow: true })
     await settle()
@@ -206,7 +206,7 @@ describe('a session', () => {
     expect(sequences(messages)).toEqual(Array.from({ length: 500 }, (_, index) => 1 + index))
   })
 
-  it('waits where its cursor is ahead of this replica, and is live only beyond it', async () => {
+  it('waits while its cursor is ahead of this replica, and sends live only past it', async () => {
     const store = createStore(createManualClock(), 5)
     const ahead = encodeCursor({ epoch: EPOCH, sequence: 7, timeMs: 5 })
     const session = open(store, { after: 7, cursor: ahead })
@@ -236,7 +236,7 @@ describe('a session', () => {
     expect(session.text().toString()).not.toContain('disclosure')
   })
 
-  it('reads nothing more once its node stops, however far behind it is', async () => {
+  it('reads nothing more once its node stops, however far it lags', async () => {
     const store = createStore(createManualClock(), 1200)
     let reads = 0
     const read: Reader['read'] = (request) => {
@@ -255,7 +255,7 @@ describe('a session', () => {
     await session.stop()
   })
 
-  it('goes on in another epoch after a gap that says so', async () => {
+  it('continues in another epoch after a gap that announces the change', async () => {
     const old = createStore(createManualClock(), 10)
     const fresh = createStore(createManualClock(), 3, 1, 'Epoch002')
     const state = { current: old.reader }
@@ -278,7 +278,7 @@ describe('a session', () => {
     expect(sequences(messages)).toEqual([1, 2, 3])
   })
 
-  it('cut at random and resumed with the last id sees every matching event once, in order', async () => {
+  it('delivers every matching event once and in order when cut at random and resumed with the last id', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 6 }),

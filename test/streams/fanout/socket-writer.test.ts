@@ -15,7 +15,7 @@ afterEach(() => {
   for (const close of open.splice(0)) close()
 })
 
-/** A writer over a real socket, and the client on its other side, which does not read yet. */
+/** A writer over a real socket, and its client, which does not read yet. */
 async function pair() {
   const server = createServer()
   server.listen(0, '127.0.0.1')
@@ -49,7 +49,7 @@ async function pair() {
   return { client, sendBuffers, said, sink, socket }
 }
 
-/** Writes until the kernel takes no more. */
+/** Writes until the socket buffer is full. */
 function fill(sink: SocketWriter): number {
   let written = 0
   for (const block = Buffer.alloc(SMALL_BATCH_BYTES); !sink.isFull; written += block.length) sink.write(block)
@@ -63,8 +63,8 @@ function nextSize(sendBuffers: SendBuffers): number {
   return maxBytes
 }
 
-describe('the way to a client', () => {
-  test('is not full where its kernel took everything, however much that was', async () => {
+describe('a socket writer', () => {
+  test('is not full while the kernel accepts every byte, however many', async () => {
     const { said, sink, sendBuffers } = await pair()
     sink.write(Buffer.alloc(LARGE_BATCH_BYTES / 2))
     expect(sink.isFull).toBe(false)
@@ -72,7 +72,7 @@ describe('the way to a client', () => {
     expect(nextSize(sendBuffers)).toBe(LARGE_BATCH_BYTES)
   })
 
-  test('is full at the first byte left over, and has room when the last one is taken', async () => {
+  test('is full at the first byte the kernel refuses, and has room once the last one is sent', async () => {
     const { client, sendBuffers, said, sink, socket } = await pair()
     let left = fill(sink)
     expect(socket.writableLength).toBeLessThanOrEqual(SMALL_BATCH_BYTES)
@@ -89,7 +89,7 @@ describe('the way to a client', () => {
     expect(nextSize(sendBuffers)).toBe(LARGE_BATCH_BYTES)
   })
 
-  test('retains nothing once its socket is gone', async () => {
+  test('retains nothing once its socket is closed', async () => {
     const { sendBuffers, sink, socket } = await pair()
     fill(sink)
     sendBuffers.retain(Buffer.allocUnsafeSlow(LARGE_BUDGET_BYTES - LARGE_BATCH_BYTES))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CommandRate, MAX_COMMANDS_A_SECOND } from '../../../src/streams/limits/command-rate.ts'
 
-test('says no exactly when ten came within the second before', () => {
+test('the limiter refuses exactly when ten commands came within the second before', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 60 }), (pauses) => {
       const rate = new CommandRate()
@@ -18,7 +18,7 @@ test('says no exactly when ten came within the second before', () => {
   )
 })
 
-test('does not count against a client that the clock was set back', () => {
+test('the limiter does not penalise a client for a clock that was set back', () => {
   const rate = new CommandRate()
   for (let sent = 0; sent < 10; sent += 1) expect(rate.take(5000)).toBe(true)
   expect(rate.take(1000)).toBe(true)

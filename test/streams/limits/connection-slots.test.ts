@@ -9,19 +9,19 @@ import {
 } from '../../../src/streams/limits/connection-slots.ts'
 import { caller } from '../../support/http/callers.ts'
 
-test('streams are as many as wished for where enough files may be opened, or nobody knows', () => {
+test('the stream limit is the configured one if enough files may be opened, or the file limit is unknown', () => {
   expect(capacityFor(10_000, 11_000)).toEqual({ maxClients: 10_000, warning: null })
   expect(capacityFor(10_000, null)).toEqual({ maxClients: 10_000, warning: null })
 })
 
-test('streams are fewer where the limit of open files is lower, with the remedy', () => {
+test('the stream limit shrinks to a lower limit of open files, with the remedy', () => {
   const { maxClients, warning } = capacityFor(10_000, 10_999)
   expect(maxClients).toBe(9999)
   expect(warning).toMatch(/11000 \(ulimit -n, LimitNOFILE\).*BRIDGE_STREAM_MAX_CLIENTS/)
   expect(capacityFor(10_000, 256).maxClients).toBe(1)
 })
 
-test('connections leave files for the log and the upstream, and for more than the streams', () => {
+test('connections leave file descriptors for the log and the upstream, and exceed the streams', () => {
   for (const openFiles of [1024, 11_000]) {
     const most = mostConnections(openFiles) ?? 0
     expect(most).toBeLessThanOrEqual(openFiles - 500)
@@ -30,7 +30,7 @@ test('connections leave files for the log and the upstream, and for more than th
   expect([mostConnections(256), mostConnections(null)]).toEqual([128, null])
 })
 
-test('the limit is the soft one; an unlimited or missing one is unknown', () => {
+test('the soft file limit counts; an unlimited or missing one is unknown', () => {
   const head = 'Limit                     Soft Limit           Hard Limit           Units     \n'
   expect(
     parseOpenFiles(`${head}Max open files            1024                 524288               files     \n`),
@@ -41,7 +41,7 @@ test('the limit is the soft one; an unlimited or missing one is unknown', () => 
   expect(parseOpenFiles('')).toBeNull()
 })
 
-/** Takes a slot that must be free. */
+/** Acquires a slot that must be free. */
 function taken(places: ConnectionSlots, address: string | null): () => void {
   const leave = places.take(address)
   if (typeof leave === 'string') throw new Error(leave)
@@ -59,7 +59,7 @@ test('slots are limited, and each is freed once', () => {
   expect(places.take(null)).toBe('full')
 })
 
-test('one address has half of the slots, whatever others have', () => {
+test('one address gets at most half of the slots, whatever others use', () => {
   const places = createConnectionSlots(5)
   const leave = taken(places, 'a')
   taken(places, 'a')
@@ -73,7 +73,7 @@ test('one address has half of the slots, whatever others have', () => {
   expect(['a', 'b', null].map((address) => places.take(address))).toEqual(['full', 'full', 'full'])
 })
 
-test('one address gets the only slot where there is just one', () => {
+test('one address may use the only slot', () => {
   const places = createConnectionSlots(1)
   taken(places, 'a')()
   taken(places, 'b')

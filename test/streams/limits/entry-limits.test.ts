@@ -16,7 +16,7 @@ afterEach(() => {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** A server that believes what a request says of its address. */
+/** A server that trusts the client address in a request header. */
 function start(options: Parameters<typeof startApi>[0] = {}): Promise<ApiServer> {
   const remoteAddress = ({ headers }: { headers: Record<string, unknown> }) => String(headers['x-from'])
   return startApi({ remoteAddress, ...options })
@@ -57,7 +57,7 @@ const openCount = (api: ApiServer, transport: string) =>
   metric(api, `stream_clients{transport="${transport}"}`)
 
 describe('one address', () => {
-  test('has half of the slots over both transports, then 4100 and 503, while others are let in', async () => {
+  test('has half of the slots over both transports, then gets 4100 and 503, while others are accepted', async () => {
     await using api = await start({ maxClients: 4 })
     const first = await enters(api, '5.6.7.8')
     expect((await openSse(api, '5.6.7.8')).response.status).toBe(200)
@@ -73,9 +73,9 @@ describe('one address', () => {
     expect(await metric(api, 'stream_closes_total{transport="sse",code="4100"}')).toBe(1)
   })
 
-  test('gets its slots back when a client leaves before its stream has begun', async () => {
+  test('gets its slots back when a client leaves before its stream begins', async () => {
     let searches = 0
-    /** One whose search for the last events ends when its client is gone. */
+    /** A reader whose search for the last events ends when its client disconnects. */
     const endless = ({ reader }: { reader: Reader }): Reader =>
       Object.create(reader, {
         beforeLast: {
@@ -100,14 +100,14 @@ describe('one address', () => {
     }
   })
 
-  test('is all of an IPv6 /64', async () => {
+  test('covers a whole IPv6 /64', async () => {
     await using api = await start({ maxClients: 2 })
     await enters(api, '2a02:26f7:1:2::1')
     expect((await (await open(api, '2a02:26f7:1:2::2')).closed).code).toBe(4100)
     await enters(api, '2a02:26f7:1:3::1')
   })
 
-  test('of a private net has no limit of its own', async () => {
+  test('in a private network has no limit of its own', async () => {
     await using api = await start({ maxClients: 4 })
     for (let count = 0; count < 4; count += 1) await enters(api, count < 2 ? '10.0.0.1' : '127.0.0.1')
     expect((await (await open(api, '10.0.0.1')).closed).reason).toMatch(/this node serves 4 streams already/)
@@ -129,7 +129,7 @@ describe('one address', () => {
   })
 })
 
-test('unauthenticated connections have a tenth of all slots, for 10 s each', async () => {
+test('unauthenticated connections share a tenth of all slots, for 10 s each', async () => {
   await using api = await start({ maxClients: 20 })
   const waiting = [await open(api, '10.0.0.1', {}), await open(api, '10.0.0.2', {})]
   const { code, reason } = await (await open(api, '10.0.0.3', {})).closed
@@ -146,7 +146,7 @@ test('unauthenticated connections have a tenth of all slots, for 10 s each', asy
 describe('one token', () => {
   const authenticate = knows({ reader: {}, other: {} })
 
-  test('has its streams over both transports and all addresses, then 4006 and 429', async () => {
+  test('has its stream limit over both transports and all addresses, then gets 4006 and 429', async () => {
     await using api = await start({ authenticate, maxPerToken: 2 })
     await enters(api, '5.6.7.8', bearer('reader'))
     const events = await openSse(api, '5.6.7.9', bearer('reader'))

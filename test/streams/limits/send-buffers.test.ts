@@ -8,7 +8,7 @@ import {
   SMALL_BATCH_BYTES,
 } from '../../../src/streams/limits/send-buffers.ts'
 
-/** FrameBatches that are made, taken by so many readers, and let go of by them. */
+/** Frame batches that are created, retained by some readers, and released by them. */
 type Step = { kind: 'make' } | { kind: 'take'; readers: number } | { kind: 'let go' }
 
 const someStep: fc.Arbitrary<Step> = fc.oneof(
@@ -20,8 +20,8 @@ const someStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Step>({ kind: 'let go' }) },
 )
 
-describe('the memory that slow clients hold', () => {
-  test('never exceeds the budget plus a small batch for each client, whatever they retain and release', () => {
+describe('send-buffer accounting', () => {
+  test('never exceeds the budget plus a small batch for each client, whatever clients retain and release', () => {
     fc.assert(
       fc.property(fc.array(someStep, { minLength: 200, maxLength: 600 }), (steps) => {
         const sendBuffers = new SendBuffers()

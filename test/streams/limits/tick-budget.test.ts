@@ -13,7 +13,7 @@ import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const MANY = 10_000
 
-/** How much happens in each tick of the event loop, until `all` has happened. */
+/** The number of jobs in each tick of the event loop, until `all` have run. */
 async function byTurn(happened: () => number, all: number): Promise<number[]> {
   const counts = [happened()]
   while (happened() < all) {
@@ -25,7 +25,7 @@ async function byTurn(happened: () => number, all: number): Promise<number[]> {
 }
 
 describe('jobs', () => {
-  test('are all done, once and in order, whenever they come', async () => {
+  test('all run, once and in order, whenever they are added', async () => {
     const portions = fc.array(fc.nat(3 * JOBS_PER_TICK), { minLength: 1, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(portions, async (added) => {
@@ -47,7 +47,7 @@ describe('jobs', () => {
     )
   })
 
-  test('come at once where there are few, and may add others', () => {
+  test('run at once if there are few, and may add others', () => {
     const tickBudget = new TickBudget()
     const done: string[] = []
     tickBudget.run(() => {
@@ -82,7 +82,7 @@ describe('one tick never runs more than its budget of', () => {
     share(await byTurn(() => stalled.length, MANY))
   })
 
-  test('ten thousand heartbeats, pings and dead peers that fall due together; one cleared meanwhile is not called', async () => {
+  test('ten thousand heartbeats, pings and dead peers that fall due together; a cleared one is not called', async () => {
     const tickBudget = new TickBudget()
     const clock = createManualClock()
     const timerWheel = new TimerWheel(clock, tickBudget)
@@ -98,7 +98,7 @@ describe('one tick never runs more than its budget of', () => {
     expect(clock.nextTimerMs()).toBeNull()
   })
 
-  test('ten thousand streams of a token that ends', async () => {
+  test('ten thousand streams of one token that ends', async () => {
     const ends = new TokenExpiry(new TickBudget())
     const token = new AbortController()
     const ended: true[] = []

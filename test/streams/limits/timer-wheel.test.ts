@@ -11,7 +11,7 @@ function entry(onTimer: () => void): TimerEntry {
   return { slot: -1, onTimer }
 }
 
-/** Keeps the time of `clock`; its timers come later than they should by what `lateMs` says when they are set. */
+/** A clock at the time of `clock` whose timers fire late, by the value of `lateMs` when they are set. */
 function behind(clock: Clock, lateMs: () => number): Clock {
   return {
     now: () => clock.now(),
@@ -19,7 +19,7 @@ function behind(clock: Clock, lateMs: () => number): Clock {
   }
 }
 
-describe('the timerWheel', () => {
+describe('the timer wheel', () => {
   test('calls each entry once, at its time or at most a slot later, whatever else is set and cleared', () => {
     const delays = fc.array(fc.integer({ min: 1, max: 60_000 }), { minLength: 1, maxLength: 30 })
     fc.assert(
@@ -113,7 +113,7 @@ describe('the timerWheel', () => {
       lateMs = 0
       clock.advance(stillMs - 1000)
       expect(called).toEqual([])
-      // Set by others while the timer still has not come.
+      // Set by other work before the late timer fires.
       timerWheel.set(named('soon'), 500)
       timerWheel.set(named('later'), 60_000)
       const again = entry(() => called.push(['15 s again', clock.now() - startMs]))

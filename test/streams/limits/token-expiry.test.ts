@@ -27,7 +27,7 @@ const closes = (api: ApiServer, transport: string) =>
 const told = { type: 'error', code: 402, detail: 'this token was deleted or has expired' }
 
 describe('a WebSocket ends with 4001', () => {
-  test('when its token is deleted, authenticated by header or by frame; those of others go on', async () => {
+  test('when its token is deleted, authenticated by header or by frame; connections of other tokens stay open', async () => {
     await using api = await startApi({ count: 1 })
     const [gone, stays] = [await make(api), await make(api)]
     const byHeader = await caughtUp(api, gone.auth)
@@ -60,7 +60,7 @@ describe('a WebSocket ends with 4001', () => {
     expect(client.messages.at(-1)).toMatchObject(told)
   })
 
-  test('while this node has not read the tokens yet it is 4100: come back later', async () => {
+  test('while this node has not loaded the tokens yet the close code is 4100: retry later', async () => {
     await using api = await startApi({ authenticate: () => 'loading' })
     const client = await openRaw(api, { authorization: 'Bearer any', answersClose: true })
     expect(await client.ended).toBe(4100)
@@ -68,7 +68,7 @@ describe('a WebSocket ends with 4001', () => {
 })
 
 describe('server-sent events end', () => {
-  test('when the token is deleted, and are not opened again with it', async () => {
+  test('when the token is deleted, which opens no new stream', async () => {
     await using api = await startApi({ count: 1 })
     const { token, auth } = await make(api)
     const response = await fetch(`${api.url}/v1/events`, { headers: auth })
@@ -93,7 +93,7 @@ describe('server-sent events end', () => {
     await until(async () => (await closes(api, 'sse')) === 1)
   })
 
-  test('for a client that takes nothing too: its connection is cut', async () => {
+  test('also for a client that reads nothing: its connection is cut', async () => {
     await using api = await startApi({ count: 600, reader: largeEvents })
     const { token, auth } = await make(api)
     const stop = new AbortController()
@@ -109,7 +109,7 @@ describe('server-sent events end', () => {
   })
 })
 
-test('slots are counted by token, whatever other tokens the tenant has', async () => {
+test('slots are counted per token, not per tenant', async () => {
   await using api = await startApi({ maxPerToken: 1 })
   const [first, second] = [await make(api), await make(api, { scopes: ['events:read', 'admin'] })]
   for (const { auth } of [first, second]) {

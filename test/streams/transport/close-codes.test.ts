@@ -14,7 +14,7 @@ import { FIN, frame, OPCODES, openRaw, type RawStream } from '../../support/stre
 
 const { text, binary, continuation } = OPCODES
 
-/** A server, what the client does to be closed by it, and the header that it comes with. */
+/** A server, the client's action that makes it close, and the client's headers. */
 interface Way {
   server?: Parameters<typeof startApi>[0]
   authorization?: string
@@ -33,7 +33,7 @@ const unreadable: NonNullable<Way['server']> = {
     Object.create(reader, { read: { value: () => Promise.reject(new Error('of this test')) } }),
 }
 
-/** A way to each code; the compiler refuses a table that lacks one. */
+/** How to provoke each code; the compiler refuses a table that lacks one. */
 const ways: Record<CloseCode | Exclude<ProtocolCode, '1009'>, Way> = {
   1002: { does: sends(frame(FIN | 3)) },
   1003: { does: sends(frame(FIN | binary, '{"action":"ping"}')) },
@@ -79,7 +79,7 @@ const ways: Record<CloseCode | Exclude<ProtocolCode, '1009'>, Way> = {
   },
 }
 
-test.each(Object.entries(ways))('%s is what the client hears, and what is counted', async (code, way) => {
+test.each(Object.entries(ways))('the client receives %s, and the metrics count it', async (code, way) => {
   await using api = await startApi(way.server)
   const { authorization, does } = way
   const client = await openRaw(api, authorization === undefined ? {} : { authorization })
@@ -89,7 +89,7 @@ test.each(Object.entries(ways))('%s is what the client hears, and what is counte
   expect(await metric(api, 'stream_clients{transport="ws"}')).toBe(0)
 })
 
-test('every code has its series and its line in the docs', () => {
+test('every close code has its series and its line in the docs', () => {
   const lines = readFileSync(join(root, 'docs/use/websocket.md'), 'utf8').split('\n')
   const documented = lines
     .flatMap((line) => /^\| ([\d, ]+) \|/.exec(line)?.[1]?.split(', ') ?? [])

@@ -16,7 +16,7 @@ const closes = (api: ApiServer, code: number) =>
   metric(api, `stream_closes_total{transport="ws",code="${code}"}`)
 const openStreams = (api: ApiServer) => metric(api, 'stream_clients{transport="ws"}')
 
-/** Checks that nobody is held, nothing waits, nothing went wrong inside, and the next client is served. */
+/** Checks that no connection or buffer is left, no internal error was logged, and the next client is served. */
 async function isUnharmed(api: ApiServer): Promise<void> {
   await until(async () => (await openStreams(api)) === 0)
   expect(api.clock.nextTimerMs()).toBeNull()
@@ -27,7 +27,7 @@ async function isUnharmed(api: ApiServer): Promise<void> {
   await next.closed
 }
 
-/** A bare connection, and what comes over it until it ends. */
+/** A bare connection, and the bytes received until it ends. */
 function connection(api: ApiServer): { socket: Socket; answer: Promise<string> } {
   const socket = connect({ port: api.listener.port, host: '127.0.0.1', noDelay: true })
   let answer = ''
@@ -39,7 +39,7 @@ function connection(api: ApiServer): { socket: Socket; answer: Promise<string> }
 }
 
 describe('a handshake', () => {
-  test('that comes a byte at a time is cut off with 408 when its time is over', async () => {
+  test('that arrives a byte at a time is cut off with 408 when its time is over', async () => {
     await using api = await startApi({ headersTimeoutMs: 200 })
     const { socket, answer } = connection(api)
     for (const character of HEAD) {
@@ -57,7 +57,7 @@ describe('a handshake', () => {
     ['a ticket of 5 KB', HEAD.replace('stream', `stream?ticket=${'x'.repeat(5000)}`), 414, 'url_too_long'],
     ['a line that is no header', `${HEAD}\u0000\u0001\r\n\r\n`, 400, 'request_malformed'],
     ['bytes that are no HTTP', '\u0016\u0003\u0001\u0002\u0000\u0001', 400, 'request_malformed'],
-  ])('with %s is answered as HTTP answers', async (_what, bytes, status, code) => {
+  ])('with %s gets the response of plain HTTP', async (_what, bytes, status, code) => {
     await using api = await startApi()
     const { socket, answer } = connection(api)
     socket.write(status === 414 ? `${bytes}Sec-WebSocket-Version: 13\r\n\r\n` : bytes, 'latin1')
@@ -65,7 +65,7 @@ describe('a handshake', () => {
     await isUnharmed(api)
   })
 
-  test('that never comes, on a thousand connections, keeps nobody out; they are closed', async () => {
+  test('that never arrives, on a thousand connections, keeps no client out; the connections are closed', async () => {
     await using api = await startApi({ headersTimeoutMs: 500, maxClients: 10 })
     const silent = Array.from({ length: 1000 }, () => connection(api))
     await Promise.all(silent.map(({ socket }) => new Promise((resolve) => socket.once('connect', resolve))))
@@ -77,7 +77,7 @@ describe('a handshake', () => {
   })
 })
 
-/** What a client sends once it is let in, and the code it is closed with. */
+/** What a client sends once it is connected, and the expected close code. */
 const attacks: [what: string, code: number, attack: (client: RawStream) => void][] = [
   [
     'a message without end in frames of 16 KiB',
@@ -126,7 +126,7 @@ describe('a client that sends', () => {
     await isUnharmed(api)
   })
 
-  test.each(attacks)('%s is cut off before it has authenticated too', async (_what, _code, attack) => {
+  test.each(attacks)('%s is cut off before authentication too', async (_what, _code, attack) => {
     await using api = await startApi()
     const client = await openRaw(api, { authorization: '' })
     attack(client)
@@ -134,7 +134,7 @@ describe('a client that sends', () => {
     await isUnharmed(api)
   })
 
-  test('all of this, again and again, grows the process by at most 1 MiB', async () => {
+  test('all of these, repeated, grows the process by at most 1 MiB', async () => {
     await using api = await startApi()
     const round = async () => {
       const clients = await Promise.all(attacks.map(() => openRaw(api)))
@@ -150,7 +150,7 @@ describe('a client that sends', () => {
   })
 })
 
-test('unauthenticated clients that send as much as they may cost 32 KiB each, both ends counted', async () => {
+test('unauthenticated clients that send as much as allowed cost 32 KiB each, both ends counted', async () => {
   const count = 200
   await using api = await startApi({ maxClients: 10 * count })
   const before = await liveBytes()
@@ -171,7 +171,7 @@ test('unauthenticated clients that send as much as they may cost 32 KiB each, bo
 })
 
 describe('a client that never reads', () => {
-  test('its errors and pongs is closed with 4201 within 35 s', async () => {
+  test('the error and pong replies is closed with 4201 within 35 s', async () => {
     await using api = await startApi()
     const client = await openRaw(api)
     await until(() => client.texts.length === 2)
@@ -188,7 +188,7 @@ describe('a client that never reads', () => {
     await isUnharmed(api)
   })
 
-  test('what it asked for is not read from: what it sends besides stays on its own side', async () => {
+  test('the requested events is not read from: its further input stays in its own socket', async () => {
     await using api = await startApi({ count: 400, reader: largeEvents })
     const client = await openRaw(api)
     await until(() => client.texts.length === 2)

@@ -18,12 +18,12 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  // Nothing of all this was a fault of ours, and nobody was left behind.
+  // No internal error was logged, and no connection is left.
   expect(api.lines.filter(({ level }) => level === 'error')).toEqual([])
   await api[Symbol.asyncDispose]()
 })
 
-/** What a client got behind `authenticated` and `hello`. */
+/** The messages that a client got after `authenticated` and `hello`. */
 function heard({ texts, pongs }: RawStream): Pick<Vector, 'replies' | 'pongs'> {
   const replies = texts.slice(2).map((text): Reply => {
     const { type, id = null, code } = JSON.parse(text) as { type: string; id?: string; code: number }
@@ -55,7 +55,7 @@ describe.each(sections)('$title:', ({ vectors }) => {
   })
 })
 
-test('there are more than two hundred, and no two are alike', () => {
+test('there are more than two hundred vectors, and no two are alike', () => {
   const names = sections.flatMap(({ title, vectors }) => vectors.map(({ name }) => `${title}: ${name}`))
   expect(names.length).toBeGreaterThanOrEqual(200)
   expect(new Set(names).size).toBe(names.length)

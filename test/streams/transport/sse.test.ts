@@ -15,15 +15,15 @@ interface Message {
 interface Stream {
   messages: Message[]
   text: () => string
-  /** Of the last whole block that had one, as a browser keeps it. */
+  /** The id of the last complete block with one, as a browser keeps it. */
   lastId: () => string
   sequences: () => number[]
   cut: () => void
-  /** Resolves with true when the server ended it, false when it broke. */
+  /** Resolves with true when the server ended the stream, false when the connection broke. */
   ended: Promise<boolean>
 }
 
-/** Opens a stream as a browser would, and understands only whole blocks. */
+/** Opens a stream as a browser would, and parses only complete blocks. */
 async function open(api: ApiServer, query = '', headers: Record<string, string> = {}): Promise<Stream> {
   const leave = new AbortController()
   const response = await fetch(`${api.url}/v1/events${query}`, {
@@ -82,7 +82,7 @@ async function refused(api: ApiServer, query: string, headers: Record<string, st
 }
 
 describe('GET /v1/events', () => {
-  test('is live by default: retry, live once, then what comes', async () => {
+  test('starts live by default: retry, live once, then new events', async () => {
     await using api = await startApi({ count: 5 })
     const stream = await open(api)
     await until(() => isLive(stream))
@@ -107,7 +107,7 @@ describe('GET /v1/events', () => {
     expect(api.clock.nextTimerMs()).toBeNull()
   })
 
-  test('starts after a cursor, since a time, or with the last that match', async () => {
+  test('starts after a cursor, at a time, or with the last matching events', async () => {
     await using api = await startApi({ count: 40 })
     const cursor = encodeCursor({ epoch: EPOCH, sequence: 37, timeMs: 0 })
     const starts = [
@@ -131,7 +131,7 @@ describe('GET /v1/events', () => {
     }
   })
 
-  test('lets Last-Event-ID win over every other start', async () => {
+  test('prefers Last-Event-ID to every other start', async () => {
     await using api = await startApi({ count: 40 })
     const [early, late] = [3, 38].map((sequence) => encodeCursor({ epoch: EPOCH, sequence, timeMs: 0 }))
     for (const query of [`?after=${early}`, '?tail=20', '?since=2026']) {
@@ -178,7 +178,7 @@ describe('GET /v1/events', () => {
     expect(await refused(api, query)).toMatchObject({ status: 400, code })
   })
 
-  test('answers 400 to a cut Last-Event-ID and 410 with the oldest cursor to one that is too old', async () => {
+  test('answers 400 to a truncated Last-Event-ID, and 410 with the oldest cursor to one beyond retention', async () => {
     await using api = await startApi({ first: 50, count: 10 })
     expect(await refused(api, '', { 'Last-Event-ID': 'AUVwb2No' })).toMatchObject({
       status: 400,
@@ -210,7 +210,7 @@ describe('GET /v1/events', () => {
     resumed.cut()
   })
 
-  test('refuses one client too many with 503 and Retry-After, and takes the next when one has gone', async () => {
+  test('refuses a client over the limit with 503 and Retry-After, and accepts the next when one has left', async () => {
     await using api = await startApi({ count: 1, maxClients: 1 })
     const stream = await open(api)
     expect(await refused(api, '')).toMatchObject({ status: 503, code: 'over_capacity', retryAfter: '5' })
@@ -222,7 +222,7 @@ describe('GET /v1/events', () => {
     next.cut()
   })
 
-  test('says going_away and ends when this node stops; new clients get 503', async () => {
+  test('sends going_away and ends when this node stops; new clients get 503', async () => {
     await using api = await startApi({ count: 1 })
     const stream = await open(api)
     await until(() => isLive(stream))
@@ -233,7 +233,7 @@ describe('GET /v1/events', () => {
     expect(await refused(api, '')).toMatchObject({ status: 503, code: 'unavailable' })
   })
 
-  test('says going_away and ends when the stream is as old as one may be', async () => {
+  test('sends going_away and ends at the maximum age of a stream', async () => {
     await using api = await startApi({ count: 1 })
     const stream = await open(api)
     await until(() => isLive(stream))
@@ -246,7 +246,7 @@ describe('GET /v1/events', () => {
     expect(await metric(api, 'stream_closes_total{transport="sse",code="4200"}')).toBe(1)
   })
 
-  test('answers HEAD with the head of a stream and nothing more', async () => {
+  test('answers HEAD with the headers of a stream and nothing more', async () => {
     await using api = await startApi({ count: 1 })
     const response = await fetch(`${api.url}/v1/events`, { method: 'HEAD', headers: api.auth })
     expect(response.status).toBe(200)
@@ -254,7 +254,7 @@ describe('GET /v1/events', () => {
     expect(await metric(api, 'stream_clients{transport="sse"}')).toBe(0)
   })
 
-  test('writes everything of one commit in one write', async () => {
+  test('writes all events of one commit in one write', async () => {
     await using api = await startApi({ count: 1 })
     const chunks: string[] = []
     const socket = connect(api.listener.port, '127.0.0.1')
@@ -273,7 +273,7 @@ describe('GET /v1/events', () => {
 const EVENTS = 600
 
 describe('a client that does not read', () => {
-  /** Connects, asks for everything, and reads nothing until told. */
+  /** Connects, requests all events, and reads nothing until the test says so. */
   function unread(api: ApiServer) {
     const socket = connect(api.listener.port, '127.0.0.1')
     socket.on('error', () => {})
@@ -284,7 +284,7 @@ describe('a client that does not read', () => {
     return socket
   }
 
-  test('stops the pull, is closed when it makes no progress, and leaves nothing behind', async () => {
+  test('pauses reads of the log, is closed when it makes no progress, and leaves nothing behind', async () => {
     await using api = await startApi({ count: EVENTS, reader: largeEvents, stallMs: 50 })
     const socket = unread(api)
     await until(async () => (await metric(api, 'stream_slow_clients')) === 1)
@@ -295,7 +295,7 @@ describe('a client that does not read', () => {
     socket.destroy()
   })
 
-  test('gets everything once it reads again in time', async () => {
+  test('gets all events once it reads again in time', async () => {
     await using api = await startApi({ count: EVENTS, reader: largeEvents })
     const socket = unread(api)
     await until(async () => (await metric(api, 'stream_slow_clients')) === 1)
@@ -311,7 +311,7 @@ describe('a client that does not read', () => {
     socket.destroy()
   })
 
-  test('and vanishes while it is slow is let go of', async () => {
+  test('and disconnects while it is slow is released', async () => {
     await using api = await startApi({ count: EVENTS, reader: largeEvents })
     const socket = unread(api)
     await until(async () => (await metric(api, 'stream_slow_clients')) === 1)

@@ -35,7 +35,7 @@ async function refused(api: ApiServer, ticket: string, code: number, detail: Reg
 }
 
 describe('POST /v1/tickets', () => {
-  test('gives a ticket for 30 s that nothing on the way may keep', async () => {
+  test('returns a ticket for 30 s that no cache on the way may store', async () => {
     await using api = await startApi()
     const response = await fetch(`${api.url}/v1/tickets`, { method: 'POST', headers: api.auth })
     expect(response.status).toBe(201)
@@ -47,7 +47,7 @@ describe('POST /v1/tickets', () => {
     })
   })
 
-  test('asks for a valid token with the scope events:read, no body and no parameters', async () => {
+  test('requires a valid token with the scope events:read, no body and no parameters', async () => {
     await using api = await startApi()
     const { text } = await make(api, { scopes: ['webhooks:read'] })
     expect((await ask(api, text, '/v1/tickets', 'POST')).body).toMatchObject({ code: 'forbidden' })
@@ -101,7 +101,7 @@ describe('a WebSocket with a ticket', () => {
 })
 
 describe('a ticket is refused with error 402', () => {
-  test('and 4001 when it comes a second time, is too old, was changed or is of a token deleted since', async () => {
+  test('and 4001 when it is reused, expired, changed, or of a token deleted since', async () => {
     await using api = await startApi()
     const ticket = await ticketOf(api, TOKEN)
     await (await enter(api, ticket)).next('hello')
@@ -131,20 +131,20 @@ describe('a ticket is refused with error 402', () => {
     await refused(api, await ticketOf(api, TOKEN), 4003, /events:read/)
   })
 
-  test('and 4100 while this node has not read the tokens yet', async () => {
+  test('and 4100 while this node has not loaded the tokens yet', async () => {
     await using api = await startApi({ findCaller: () => 'loading' })
     await refused(api, await ticketOf(api, TOKEN), 4100, /not read the tokens yet/)
   })
 })
 
-describe('a ticket in the wrong place is answered as HTTP answers', () => {
+describe('a ticket in the wrong place gets the response of plain HTTP', () => {
   test.each([
     ['beside a header', (ticket: string, auth: string) => [`/v1/stream?ticket=${ticket}`, auth]],
     ['twice', (ticket: string) => [`/v1/stream?ticket=${ticket}&ticket=${ticket}`, '']],
     ['empty', () => ['/v1/stream?ticket=', '']],
     ['under another name', (ticket: string) => [`/v1/stream?tickets=${ticket}`, '']],
     ['for server-sent events', (ticket: string, auth: string) => [`/v1/events?ticket=${ticket}`, auth]],
-  ])('%s, and stays good', async (_what, place) => {
+  ])('%s, and stays valid', async (_what, place) => {
     await using api = await startApi()
     const ticket = await ticketOf(api, TOKEN)
     const [path = '', authorization = ''] = place(ticket, `Authorization: Bearer ${TOKEN}\r\n`)

@@ -12,7 +12,7 @@ const invalidUtf8 = Buffer.from([0x7b, 0xc3, 0x28])
 const halfCharacter = Buffer.from([0xe2, 0x82])
 const code = (value: number) => Buffer.from([value >> 8, value & 0xff])
 
-describe('broken frames', () => {
+describe('unusual and broken frames', () => {
   test.each([
     ['a frame without mask', 1002, [Buffer.from([FIN | text, 2, 0x7b, 0x7d])]],
     ['a reserved opcode', 1002, [frame(FIN | 3, PING)]],
@@ -21,7 +21,7 @@ describe('broken frames', () => {
     ['the second reserved bit', 1002, [frame(FIN | 0x20 | text, PING)]],
     ['the third reserved bit', 1002, [frame(FIN | 0x10 | text, PING)]],
     ['a control frame above 125 bytes', 1002, [frame(FIN | ping, 'x'.repeat(126))]],
-    ['a control frame in pieces', 1002, [frame(ping, 'x'), frame(FIN | continuation)]],
+    ['a fragmented control frame', 1002, [frame(ping, 'x'), frame(FIN | continuation)]],
     ['a continuation of nothing', 1002, [frame(FIN | continuation, PING)]],
     ['a message inside a message', 1002, [frame(text, '{'), frame(FIN | text, PING)]],
     ['a close frame of one byte', 1002, [frame(FIN | close, 'x')]],
@@ -32,13 +32,17 @@ describe('broken frames', () => {
     ['a length of 2^63', 1009, [frame(FIN | text, '', 2n ** 63n)]],
     ['a length of 2^40', 1009, [frame(FIN | text, '', 2n ** 40n)]],
     [
-      'a message too large by its pieces',
+      'a fragmented message that is too large',
       1009,
       Array(6)
         .fill(frame(text, 'x'.repeat(60_000)))
         .map((piece, index) => (index === 0 ? piece : frame(continuation, 'x'.repeat(60_000)))),
     ],
-    ['a message in too many pieces', 1008, [frame(text, '{'), ...Array(1100).fill(frame(continuation, ' '))]],
+    [
+      'a message in too many fragments',
+      1008,
+      [frame(text, '{'), ...Array(1100).fill(frame(continuation, ' '))],
+    ],
     ['a binary message', 1003, [frame(FIN | binary, PING)]],
   ])('%s closes with %d, is counted, and the next client is served', async (_what, wanted, pieces) => {
     await using api = await startApi()
@@ -50,7 +54,7 @@ describe('broken frames', () => {
     expect(api.lines.filter(({ level }) => level === 'error')).toEqual([])
   })
 
-  test('that are only unusual are understood: pieces with a ping between them, characters cut in two', async () => {
+  test('that are only unusual are decoded: fragments with a ping between them, characters split over two', async () => {
     await using api = await startApi()
     const client = await openRaw(api)
     const euro = Buffer.from('€')
@@ -67,7 +71,7 @@ describe('broken frames', () => {
     expect(await client.ended).toBe(1000)
   })
 
-  test('at random never stop the server', async () => {
+  test('at random never crash the server', async () => {
     await using api = await startApi({ count: 5 })
     await fc.assert(
       fc.asyncProperty(
@@ -95,7 +99,7 @@ describe('broken frames', () => {
   })
 })
 
-test('the head of a frame says the length in 1, 3 or 9 bytes', () => {
+test('the frame header encodes the length in 1, 3 or 9 bytes', () => {
   const headOf = (length: number) => textFrame(Buffer.alloc(length))[0]?.toString('hex')
   expect([0, 125, 126, 65_535, 65_536].map(headOf)).toEqual([
     '8100',

@@ -23,7 +23,7 @@ function handshake(api: ApiServer, changes: Record<string, string | null> = {}, 
   return raw(api.listener.port, `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
 }
 
-describe('before there is a WebSocket', () => {
+describe('before the upgrade to a WebSocket', () => {
   test.each([
     ['a page of another origin', { Origin: 'https://evil.example' }, '/v1/stream', 403, 'origin_refused'],
     ['a page without origin', { Origin: 'null' }, '/v1/stream', 403, 'origin_refused'],
@@ -42,7 +42,7 @@ describe('before there is a WebSocket', () => {
     ['no upgrade', { Upgrade: null, Connection: null }, '/v1/stream', 426, 'upgrade_required'],
     ['an upgrade to something else', { Upgrade: 'h2c' }, '/v1/stream', 426, 'upgrade_required'],
     ['no upgrade and no token', { Upgrade: null, Authorization: null }, '/v1/stream', 401, 'unauthorised'],
-  ])('%s is answered as HTTP answers', async (_what, changes, path, status, code) => {
+  ])('%s gets the response of plain HTTP', async (_what, changes, path, status, code) => {
     await using api = await startApi({ corsOrigins: [ORIGIN] })
     const answer = await handshake(api, changes, path)
     expect(answer.status).toBe(status)
@@ -77,13 +77,13 @@ describe('before there is a WebSocket', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ code: 'origin_refused' })
   })
 
-  test('a page of a listed origin is let in', async () => {
+  test('a page of a listed origin is accepted', async () => {
     await using api = await startApi({ corsOrigins: [ORIGIN] })
     const client = await openStream(api, { headers: { ...api.auth, origin: ORIGIN } })
     await client.next('hello')
   })
 
-  test('compression is offered and not agreed upon', async () => {
+  test('compression that a client offers is not negotiated', async () => {
     await using api = await startApi()
     const headers = 'Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits, x-other\r\n'
     const client = await openRaw(api, { headers })
@@ -92,7 +92,7 @@ describe('before there is a WebSocket', () => {
     client.destroy()
   })
 
-  test('another method is refused, and an upgrade that no path takes is ignored', async () => {
+  test('another method is refused, and an upgrade that no path accepts is ignored', async () => {
     await using api = await startApi()
     const post = await raw(
       api.listener.port,

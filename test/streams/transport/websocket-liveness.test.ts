@@ -17,7 +17,7 @@ afterEach(() => {
   for (const client of clients.splice(0)) client.webSocket.terminate()
 })
 
-/** A client that asks for everything, so many times at once, and reads nothing. */
+/** A client that subscribes to all events that many times at once, and reads nothing. */
 async function unread(api: ApiServer, times = 1): Promise<StreamClient> {
   const client = await openStream(api)
   clients.push(client)
@@ -43,7 +43,7 @@ describe('a client that does not read', () => {
     expect(api.clock.nextTimerMs()).toBeNull()
   })
 
-  test('gets everything once it reads again in time', async () => {
+  test('gets all events once it reads again in time', async () => {
     await using api = await startApi({ count: EVENTS, reader: largeEvents })
     const client = await unread(api)
     client.webSocket.resume()
@@ -51,7 +51,7 @@ describe('a client that does not read', () => {
     expect(client.types().filter((type) => type === 'disclosure')).toHaveLength(EVENTS)
   })
 
-  test('is not read from either: asking again and again makes nothing pile up', async () => {
+  test('is not read from either: repeated requests do not pile up', async () => {
     await using api = await startApi({ count: EVENTS, reader: largeEvents })
     const client = await unread(api, 3)
     const before = await metric(api, 'stream_events_sent_total{transport="ws"}')
@@ -65,7 +65,7 @@ describe('a client that does not read', () => {
     await client.next('live')
   })
 
-  test('is no dead peer for that: no ping is sent that it could not answer', async () => {
+  test('is not closed as a dead peer for that: the server sends no ping that it could not answer', async () => {
     await using api = await startApi({ count: EVENTS, reader: largeEvents })
     const client = await unread(api)
     api.clock.advance(60_000)
@@ -74,7 +74,7 @@ describe('a client that does not read', () => {
     expect(client.webSocket.readyState).toBe(WebSocket.OPEN)
   })
 
-  test('and vanishes while it is slow is let go of', async () => {
+  test('and disconnects while it is slow is released', async () => {
     await using api = await startApi({ count: EVENTS, reader: largeEvents })
     const client = await unread(api)
     client.webSocket.terminate()
@@ -83,7 +83,7 @@ describe('a client that does not read', () => {
     await until(() => api.clock.nextTimerMs() === null)
   })
 
-  test('while it authenticates holds nobody up and ends with the rest', async () => {
+  test('during authentication delays nobody and ends with the other connections', async () => {
     await using api = await startApi()
     const client = await openStream(api, { headers: {} })
     clients.push(client)
@@ -94,7 +94,7 @@ describe('a client that does not read', () => {
 })
 
 describe('a peer', () => {
-  test('that answers pings stays', async () => {
+  test('that answers pings stays connected', async () => {
     await using api = await startApi()
     const client = await openStream(api)
     await client.next('hello')
@@ -105,7 +105,7 @@ describe('a peer', () => {
     for (let round = 1; round <= 3; round += 1) {
       api.clock.advance(25_000)
       await until(() => pings === round)
-      // Answered behind its pong.
+      // Its response arrives after the pong.
       client.send({ action: 'ping' })
       await until(() => client.types().filter((type) => type === 'pong').length === round)
     }

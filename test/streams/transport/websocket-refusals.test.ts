@@ -20,7 +20,7 @@ async function open(api: ApiServer, headers?: Record<string, string>): Promise<S
   return client
 }
 
-/** Tokens of these tests by what they may do. */
+/** The tokens of these tests by their rights. */
 const authenticate = knows({ reader: {}, other: { scopes: ['webhooks:read'] } })
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const closes = (api: ApiServer, code: number) =>
@@ -49,7 +49,7 @@ describe('authentication', () => {
     expect(noBearer.messages[0]?.detail).toContain('no Bearer')
   })
 
-  test('that does not come within 10 s is error 404 and 4001', async () => {
+  test('that does not arrive within 10 s is error 404 and 4001', async () => {
     await using api = await startApi()
     const client = await open(api, {})
     await until(() => api.clock.nextTimerMs() === 10_000)
@@ -67,7 +67,7 @@ describe('authentication', () => {
     )
   })
 
-  test('is needed before anything else, and takes place once', async () => {
+  test('is required before any command, and happens once', async () => {
     await using api = await startApi()
     const client = await open(api, {})
     client.send({ action: 'subscribe', id: '7' })
@@ -80,7 +80,7 @@ describe('authentication', () => {
     await client.next('pong')
   })
 
-  test('has room for 4 KiB before it, and for more after it', async () => {
+  test('allows messages of 4 KiB before it, and larger ones after it', async () => {
     await using api = await startApi()
     const client = await open(api, {})
     client.send({ action: 'auth', token: 'x'.repeat(5000) })
@@ -104,8 +104,8 @@ describe('authentication', () => {
 describe('an unauthenticated client that does not answer the close', () => {
   test.each([
     ['after a wrong token', { maxClients: 5 }, 4001],
-    ['where there is no place', { maxClients: 0 }, 4100],
-  ])('%s keeps its place for a second at most', async (_what, limits, code) => {
+    ['if there is no slot', { maxClients: 0 }, 4100],
+  ])('%s keeps its slot for a second at most', async (_what, limits, code) => {
     await using api = await startApi(limits)
     const client = await openRaw(api, { authorization: 'Bearer wrong', answersClose: false })
     await until(() => client.closeCode() === code)
@@ -131,7 +131,7 @@ describe('a connection is refused', () => {
     await (await open(free)).next('hello')
   })
 
-  test('with 4100 when the slots are taken, which SSE and WebSocket share', async () => {
+  test('with 4100 when the slots are used up, which SSE and WebSocket share', async () => {
     await using api = await startApi({ maxClients: 1 })
     const leave = new AbortController()
     await fetch(`${api.url}/v1/events`, { headers: api.auth, signal: leave.signal })
@@ -147,7 +147,7 @@ describe('a connection is refused', () => {
     await (await open(api)).next('hello')
   })
 
-  test('with 4100 when too many wait to authenticate, while others are let in', async () => {
+  test('with 4100 when too many wait to authenticate, while others are accepted', async () => {
     await using api = await startApi({ maxClients: 10 })
     const waiting = await open(api, {})
     await endsWith(api, await open(api, {}), null, 4100)
@@ -188,7 +188,7 @@ describe('a message is refused', () => {
     ['{"action":"ping","action":"subscribe"}', 400, /has "action" twice in one object/],
     ['{"action":"subscribe","filter":{"q":"offer","q":"final"}}', 400, /has "q" twice in one object/],
     ['{"action":"subscribe","from":{"tail":1,"tail":2}}', 400, /has "tail" twice in one object/],
-  ])('%.60s: error %d, and the connection and its subscription stay', async (text, code, detail) => {
+  ])('%.60s: error %d, and the connection and its subscription stay open', async (text, code, detail) => {
     await using api = await startApi({ count: 1 })
     const client = await subscribed(api)
     clients.push(client)
@@ -200,14 +200,14 @@ describe('a message is refused', () => {
     expect(client.types().filter((type) => type === 'subscribed')).toHaveLength(1)
   })
 
-  test('with the id that it had', async () => {
+  test('with the id of the message', async () => {
     await using api = await startApi()
     const client = await open(api)
     client.send({ action: 'subscribe', id: 'a', from: 'x' })
     expect(await client.next('error')).toMatchObject({ code: 410, name: 'bad_cursor_or_filter', id: 'a' })
   })
 
-  test('and closes with 4010 where the text is no cursor: coming back with it leads nowhere', async () => {
+  test('and closes with 4010 if the text is no cursor: reconnecting with it cannot succeed', async () => {
     await using api = await startApi({ count: 1 })
     const client = await subscribed(api)
     client.send({ action: 'subscribe', id: 'a', from: { after: 'AUVwb2No' } })
@@ -215,7 +215,7 @@ describe('a message is refused', () => {
     await endsWith(api, client, error, 4010)
   })
 
-  test('and closes with 4010 where the cursor is older than what is kept, naming the oldest', async () => {
+  test('and closes with 4010 if the cursor is beyond retention, naming the oldest', async () => {
     await using api = await startApi({ first: 50, count: 3 })
     const client = await open(api)
     client.send({
@@ -230,7 +230,7 @@ describe('a message is refused', () => {
     expect(resumed.sequences()).toEqual([50, 51, 52])
   })
 
-  test('and closes with 1003 where it is binary', async () => {
+  test('and closes with 1003 if it is binary', async () => {
     await using api = await startApi()
     const client = await open(api)
     await client.next('hello')
@@ -238,7 +238,7 @@ describe('a message is refused', () => {
     await endsWith(api, client, { code: 400, detail: expect.stringMatching(/text frames only/) }, 1003)
   })
 
-  test('and closes with 1009 where it is larger than 256 KiB, with a word before it where that can be', async () => {
+  test('and closes with 1009 if it exceeds 256 KiB, with an error message before it if possible', async () => {
     await using api = await startApi()
     const fits = await open(api)
     fits.send(`{"action":"ping","id":"${'x'.repeat(255 * 1024)}"}`)
@@ -253,7 +253,7 @@ describe('a message is refused', () => {
     expect((await huge.closed).code).toBe(1009)
   })
 
-  test('and closes with 4129 where it is the eleventh of a second; pings count', async () => {
+  test('and closes with 4129 if it is the eleventh of a second; pings count', async () => {
     await using api = await startApi({ count: 3 })
     const client = await subscribed(api, { from: 'earliest' })
     clients.push(client)
@@ -267,8 +267,8 @@ describe('a message is refused', () => {
   })
 })
 
-describe('a fault of ours', () => {
-  test('is error 500 and 1011, and what it was stays in the log', async () => {
+describe('an internal error', () => {
+  test('is error 500 and 1011, and its cause stays in the log', async () => {
     await using api = await startApi({
       reader: ({ reader }) =>
         Object.create(reader, {
@@ -283,7 +283,7 @@ describe('a fault of ours', () => {
   })
 })
 
-test('a close reason keeps the cursor and cuts the words, never inside a character', () => {
+test('a close reason keeps the cursor and truncates the words, never inside a character', () => {
   const cursor = encodeCursor({ epoch: EPOCH, sequence: 1, timeMs: 0 })
   const reason = closeReason('é'.repeat(100), cursor)
   expect(Buffer.byteLength(reason)).toBeLessThanOrEqual(123)

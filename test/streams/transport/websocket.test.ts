@@ -8,7 +8,7 @@ const range = (from: number, to: number) => Array.from({ length: to - from + 1 }
 const cursorAt = (sequence: number, epoch = EPOCH) => encodeCursor({ epoch, sequence, timeMs: 0 })
 
 describe('GET /v1/stream', () => {
-  test('says authenticated, hello, and nothing more until it is asked to', async () => {
+  test('sends authenticated, hello, and nothing more until a subscribe', async () => {
     await using api = await startApi({ count: 5 })
     const client = await openStream(api)
     await client.next('hello')
@@ -30,7 +30,7 @@ describe('GET /v1/stream', () => {
     ])
   })
 
-  test('takes the token in a first frame too', async () => {
+  test('accepts the token in a first frame too', async () => {
     await using api = await startApi({ count: 5 })
     const client = await openStream(api, { headers: {} })
     client.send(AUTH)
@@ -41,7 +41,7 @@ describe('GET /v1/stream', () => {
     expect(await client.next('pong')).toEqual({ type: 'pong', id: 'a' })
   })
 
-  test('is live by default: subscribed, live once, then each event as it came', async () => {
+  test('is live by default: subscribed, live once, then each event unchanged', async () => {
     await using api = await startApi({ count: 5 })
     const client = await openStream(api)
     client.send({ action: 'subscribe', id: '1' })
@@ -58,7 +58,7 @@ describe('GET /v1/stream', () => {
     )
   })
 
-  test('starts where it is asked to', async () => {
+  test('starts at the requested position', async () => {
     await using api = await startApi({ count: 40 })
     const starts = [
       ['earliest', 'earliest', range(1, 40)],
@@ -79,7 +79,7 @@ describe('GET /v1/stream', () => {
     }
   })
 
-  test('sends what the filter matches, and tells the filter as it understood it', async () => {
+  test('sends the events that match the filter, and returns the filter as parsed', async () => {
     await using api = await startApi({ count: 40 })
     const filter = { fcaCategories: ['FR'], importance: 'high+', q: 'ITEM' }
     const client = await subscribed(api, { filter, from: { tail: 2 } })
@@ -89,7 +89,7 @@ describe('GET /v1/stream', () => {
     expect(client.sequences()).toEqual([30, 40])
   })
 
-  test('replaces a subscription: the new one has its own live, and nothing of the old one follows', async () => {
+  test('replaces a subscription: the new one gets its own live, and no event of the old one follows', async () => {
     await using api = await startApi({ count: 40 })
     const client = await subscribed(api, { id: 'old', from: 'earliest' })
     client.send({ action: 'subscribe', id: 'new', filter: { fcaCategories: ['FR'] }, from: { tail: 1 } })
@@ -101,7 +101,7 @@ describe('GET /v1/stream', () => {
     expect(after).toEqual(['subscribed', '40', 'live', '50', '60'])
   })
 
-  test('replaces one that is in the middle of a replay', async () => {
+  test('replaces a subscription in the middle of a replay', async () => {
     await using api = await startApi({ count: 3000 })
     const client = await openStream(api)
     client.send({ action: 'subscribe', id: 'old', from: 'earliest' })
@@ -143,14 +143,14 @@ describe('GET /v1/stream', () => {
     expect(client.messages[3]?.event).toMatchObject({ source: '/bridge', data: { cause: 'epoch' } })
   })
 
-  test('starts at the oldest behind a gap where a cursor is too old and that is what the client wants', async () => {
+  test('starts at the oldest event after a gap if the cursor is beyond retention and the client chose that', async () => {
     await using api = await startApi({ first: 50, count: 3 })
     const client = await subscribed(api, { from: { after: cursorAt(3) }, onGap: 'earliest' })
     expect(client.messages[3]).toMatchObject({ type: 'gap', event: { data: { cause: 'retention' } } })
     expect(client.sequences().slice(1)).toEqual([50, 51, 52])
   })
 
-  test('waits with a cursor ahead of this node', async () => {
+  test('waits on a cursor ahead of this node', async () => {
     await using api = await startApi({ count: 5 })
     const client = await openStream(api)
     client.send({ action: 'subscribe', from: { after: cursorAt(7) } })
@@ -160,7 +160,7 @@ describe('GET /v1/stream', () => {
     expect(client.sequences()).toEqual([8, 9])
   })
 
-  test('says going_away and closes with 4200 and the cursor when this node stops, subscribed or not', async () => {
+  test('sends going_away and closes with 4200 and the cursor when this node stops, subscribed or not', async () => {
     await using api = await startApi({ count: 3 })
     const [reading, idle, silent] = [
       await subscribed(api, { from: 'earliest' }),
@@ -199,7 +199,7 @@ describe('GET /v1/stream', () => {
 })
 
 describe('cloudevents.json', () => {
-  test('gives bare events, and control messages as events with ids of their own', async () => {
+  test('sends bare events, and control messages as events with their own ids', async () => {
     await using api = await startApi({ count: 2 })
     const client = await openStream(api, { protocols: ['unknown', 'cloudevents.json', 'bridge.v1.json'] })
     expect(client.webSocket.protocol).toBe('cloudevents.json')
@@ -234,7 +234,7 @@ describe('cloudevents.json', () => {
     expect(new Set(ids).size).toBe(ids.length)
   })
 
-  test('is not needed: a known one is taken, none where none is offered', async () => {
+  test('is optional: a known subprotocol is selected, none if none is offered', async () => {
     await using api = await startApi()
     expect((await openStream(api)).webSocket.protocol).toBe('')
     expect((await openStream(api, { protocols: ['bridge.v1.json'] })).webSocket.protocol).toBe(

@@ -1,4 +1,4 @@
-/** The AsyncAPI document of the product as its readers get it, and where its references lead. Owns no promises of its own. */
+/** Loads the AsyncAPI document of the product as readers get it, and resolves its references. */
 import { asyncApiDocument } from '../../../src/api/asyncapi/document.ts'
 import { productChannels } from '../../../src/app/channels.ts'
 import type { KafkaSettings } from '../../../src/settings/kafka.ts'
@@ -46,7 +46,7 @@ export function productDocument(topics: KafkaSettings['topics'] | null = TOPICS)
   return JSON.parse(JSON.stringify(asyncApiDocument(productChannels(topics)))) as AsyncApi
 }
 
-/** What the pointer of a reference leads to; undefined where that is nothing. */
+/** The target of a reference's pointer; undefined if there is none. */
 export function partAt(document: unknown, pointer: string): unknown {
   const [start, ...names] = pointer.split('/')
   if (start !== '#') return undefined
@@ -57,7 +57,7 @@ export function partAt(document: unknown, pointer: string): unknown {
   )
 }
 
-/** Every reference inside, as often as it stands there. */
+/** Every reference inside, with repeats. */
 export function referencesIn(part: unknown): string[] {
   if (part === null || typeof part !== 'object') return []
   return Object.entries(part).flatMap(([name, value]) =>
@@ -65,7 +65,7 @@ export function referencesIn(part: unknown): string[] {
   )
 }
 
-/** Names of the messages that the bridge sends, or takes, on a channel. */
+/** Names of the messages that the bridge sends, or receives, on a channel. */
 export function namesOf(document: AsyncApi, channel: string, action: 'send' | 'receive'): string[] {
   return Object.values(document.operations)
     .filter((operation) => operation.action === action)

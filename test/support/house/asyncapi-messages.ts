@@ -1,28 +1,28 @@
 /**
- * Real messages held against the schemas of the AsyncAPI document. Owns the strict reading: whatever the document does not
- * name is a mistake, except inside what is upstream's own. Refuses to make messages.
+ * Validates real messages against the schemas of the AsyncAPI document. A member that the document does not name is an
+ * error, except inside upstream's own data.
  */
 import { Ajv, type ValidateFunction } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { AsyncApi } from './asyncapi-document.ts'
 
-/** A message as it came. */
+/** A message as received. */
 export interface Given {
   payload: unknown
-  /** Where the document describes headers: those that count. */
+  /** The documented headers, if the document describes any. */
   headers?: unknown
   /** Of a Kafka record. */
   key?: unknown
 }
 
-/** What is wrong with a message of that channel and name; nothing where it fits. */
+/** The errors of a message of that channel and name; none if it matches. */
 export type Misfits = (channel: string, name: string, given: Given) => string[]
 
-/** Upstream may add to these whatever it likes. */
+/** Upstream may add any members to these. */
 const UPSTREAM = ['Disclosure', 'Company', 'Category']
 const ID = 'document'
 
-/** Compiles each schema once, when it is asked for. */
+/** Compiles each schema once, at its first use. */
 export function messageJudge(document: AsyncApi): Misfits {
   const ajv = new Ajv({ strict: true, strictTypes: false, strictRequired: false, allErrors: true })
   addFormats.default(ajv)

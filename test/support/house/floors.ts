@@ -1,6 +1,6 @@
 /**
- * Holds the plan of `src/`: which folder stands on which floor, what it does, the order of its inner folders, and the
- * door files through which other folders use it. `ARCHITECTURE.md` prints the same table.
+ * Defines the layout of `src/`: the level of each folder, what it does, the order of its inner folders, and the door
+ * files through which other folders use it. `ARCHITECTURE.md` prints the same table.
  */
 import type { Breach } from './house-rules.ts'
 import type { SourceFile } from './imports.ts'
@@ -16,7 +16,7 @@ export interface Area {
   doors: readonly string[] | 'every file'
 }
 
-/** The floors from the top down. Files import from lower floors only, neither from above nor from beside. */
+/** The floors from the top down. Files import only from lower floors, not from higher ones or the same. */
 export const floors: readonly (readonly Area[])[] = [
   [{ name: 'main', does: 'passes arguments and environment in, and the exit code out', doors: [] }],
   [
@@ -196,7 +196,7 @@ export function closedDoors(files: SourceFile[], plan = floors): Breach[] {
   )
 }
 
-/** Doors that are no file, or through which nobody comes. */
+/** Doors that are no file, or that no other area imports. */
 export function unusedDoors(files: SourceFile[], plan = floors): Breach[] {
   const used = new Set(
     files.flatMap(({ path, imports }) =>

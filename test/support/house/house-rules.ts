@@ -1,10 +1,10 @@
 /**
- * The rules of the house that a machine can check, each a function from files to what breaks it. The table of
- * floors is in `floors.ts`, that of packages here. `test/architecture.test.ts` shows each rule red and green.
+ * Checks the structure of the source by rules, each a function from files to violations. The table of levels is in
+ * `floors.ts`, that of packages here. `test/architecture.test.ts` shows each rule failing and passing.
  */
 import type { SourceFile, SyntaxNode } from './imports.ts'
 
-/** One sentence a breach, beginning with the file's path. */
+/** One sentence per violation, beginning with the file's path. */
 export type Breach = string
 
 /** Where each package may be imported. A package that is not here has no owner yet. */
@@ -36,7 +36,7 @@ export function strayPackages(files: SourceFile[]): Breach[] {
   )
 }
 
-/** No file imports itself by way of others, not even for a type. Each circle is told once. */
+/** No file imports itself through others, not even for a type. Each cycle is reported once. */
 export function importCycles(files: SourceFile[]): Breach[] {
   const targets = new Map(
     files.map(({ path, imports }) => [path, imports.flatMap(({ target }) => target ?? [])]),
@@ -120,7 +120,7 @@ export function sharedNames(files: SourceFile[]): Breach[] {
   )
 }
 
-/** A file begins by saying what it owns. A first line for the shell may stand before it. */
+/** Every file begins with a header comment. Only a shebang line may precede it. */
 export function missingHeaders(files: SourceFile[]): Breach[] {
   return files
     .filter(({ text }) => !/^(#!.*\n)?\/\*\*/.test(text))
@@ -142,7 +142,7 @@ export function undocumentedExports(files: SourceFile[]): Breach[] {
   )
 }
 
-/** The machine's clock, timers and chance are asked in one file only. */
+/** The machine's clock, timers and randomness are used in one file only. */
 export function machineTime(files: SourceFile[], owner: string): Breach[] {
   return files
     .filter(({ path }) => path !== owner)
@@ -179,7 +179,7 @@ export interface TextFile {
 const OPEN_HOSTS =
   /^(localhost|127\.\d+\.\d+\.\d+|\[::1?\]|0\.0\.0\.0|host|[a-z]|sandbox|prometheus|(.+\.)?example(\.com|\.org|\.net)?|.+\.(invalid|test|localhost|example\.evil)|(www\.)?apache\.org|.*[$…{<].*)$/i
 
-/** No address of a real service: the provider's, a registry's, anybody's. */
+/** No URL of a real service: of the provider, a registry or anyone else. */
 export function namedHosts(files: TextFile[]): Breach[] {
   return files.flatMap(({ path, text }) =>
     [...text.matchAll(/\b(?:https?|wss?):\/\/(?:[^\s/@'"`]*@)?(\[[0-9a-f:]*\]|[^\s/:?#'"`)<>\\|,;]+)/gi)]

@@ -1,7 +1,4 @@
-/**
- * What a source file imports and exports, read from its syntax tree. Owns the parsing and the walk over the tree.
- * Refuses to judge: the rules do.
- */
+/** Reads the imports and exports of a source file from its syntax tree. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { parseSync } from 'oxc-parser'
@@ -15,20 +12,20 @@ export interface SyntaxNode {
 }
 
 export interface Import {
-  /** As it is written. */
+  /** As written in the source. */
   specifier: string
   /** The file it names, from the root of the repository; null for a package. */
   target: string | null
 }
 
 export interface Export {
-  /** The names it brings, `default` for the default export, `*` for all of another module. */
+  /** The imported names, `default` for the default export, `*` for all of another module. */
   names: string[]
   start: number
   end: number
   /** True for an interface or a type. */
   isType: boolean
-  /** True when it hands on what another module exports. */
+  /** True for a re-export of another module. */
   passesOn: boolean
 }
 

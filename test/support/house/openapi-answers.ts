@@ -1,14 +1,14 @@
 /**
- * Real answers held against the schemas of a document. Owns the strict reading: whatever the document does not name is a
- * mistake, except inside what is upstream's own. Refuses to ask anybody.
+ * Validates real responses against the schemas of a document. A member that the document does not name is an error,
+ * except inside upstream's own data.
  */
 import * as z from 'zod'
 import type { OpenApi } from './openapi-shape.ts'
 
-/** Upstream may add to these whatever it likes. */
+/** Upstream may add any members to these. */
 const UPSTREAM = ['Disclosure', 'Company', 'Category']
 
-/** What is wrong with a value under a schema of the document; nothing where it fits. */
+/** The errors of a value under a schema of the document; none if it matches. */
 export function misfits(document: OpenApi, schema: unknown, value: unknown): string[] {
   const shared = Object.entries(document.components.schemas).map(([name, own]) => [
     name,

@@ -1,10 +1,10 @@
 /**
- * What an OpenAPI document may not get wrong beyond its shape, each rule a function from the document to what breaks it.
- * Owns the rules. `test/api/openapi.test.ts` shows each of them red and green.
+ * Checks an OpenAPI document beyond its shape, each rule a function from the document to violations.
+ * `test/api/openapi.test.ts` shows each of them failing and passing.
  */
 import type { OpenApi, Operation } from './openapi-shape.ts'
 
-/** One sentence a breach. */
+/** One sentence per violation. */
 type Breach = string
 
 /** Every operation of a document with its method and path. */
@@ -22,7 +22,7 @@ export function doubledIds(document: OpenApi): Breach[] {
   return ids.filter((id, index) => ids.indexOf(id) < index).map((id) => `${id} names two operations`)
 }
 
-/** Every reference leads to a component, and every schema and answer among these is used. */
+/** Every reference leads to a component, and every schema and response among these is used. */
 export function strayReferences(document: OpenApi): Breach[] {
   const used = new Set(strings(document, '$ref'))
   const { schemas, responses } = document.components
@@ -63,7 +63,7 @@ export function unknownAccess(document: OpenApi): Breach[] {
   )
 }
 
-/** Every operation says what it answers when all is well and when the request is wrong; 401 and 403 where it takes a token. */
+/** Every operation documents its success and error responses; 401 and 403 if it needs a token. */
 export function missingAnswers(document: OpenApi): Breach[] {
   return operationsOf(document).flatMap(({ method, path, operation }) => {
     const statuses = Object.keys(operation.responses)
@@ -89,7 +89,7 @@ export function unknownMembers(document: OpenApi): Breach[] {
   )
 }
 
-/** No sentence has a link: whoever reads the document does not have our pages beside it. */
+/** No sentence has a link: readers of the document do not have the docs beside it. */
 export function links(document: OpenApi): Breach[] {
   const sentences = [...strings(document, 'description'), ...strings(document, 'summary')]
   return sentences.filter((sentence) => sentence.includes('](')).map((sentence) => `"${sentence}" has a link`)

@@ -1,6 +1,6 @@
 /**
- * The shape of an OpenAPI 3.1 document, as far as this house uses it: objects and their members from the specification
- * (version 3.1.1, section 4), schemas with the keywords of JSON Schema 2020-12. Strict: an unknown member is a mistake.
+ * Defines the shape of an OpenAPI 3.1 document, as far as this project uses it: objects and members (version 3.1.1,
+ * section 4), schemas with the keywords of JSON Schema 2020-12. Strict: an unknown member is an error.
  */
 import * as z from 'zod'
 

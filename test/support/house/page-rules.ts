@@ -1,6 +1,6 @@
 /**
- * What a page of the docs may not get wrong, each rule a function from pages to what is wrong in them. Owns the reading
- * of Markdown as far as links, commands and named tests go. `test/docs.test.ts` shows each rule red and green.
+ * Checks the pages of the docs, each rule a function from pages to violations. It reads Markdown as far as links,
+ * commands and named tests go. `test/docs.test.ts` shows each rule failing and passing.
  */
 import { posix } from 'node:path'
 import type { Breach, TextFile } from './house-rules.ts'

@@ -1,7 +1,4 @@
-/**
- * What the linter of the field says of a document of ours: every rule that it has, but for what is explained here. Owns how
- * it is asked, without a word to anybody outside. Refuses to know the documents.
- */
+/** Lints an API document with every rule of Redocly, except those explained here, without any network access. */
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,17 +6,17 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { temporaryDirectory } from '../bridge-process.ts'
 
-/** Rules that do not fit this product, or ask for less than is there. */
+/** Rules that do not apply to this product, or that it exceeds. */
 const RULES = {
-  // There is nobody to write to before there is a release.
+  // There is no contact before the first release.
   'info-contact': 'off',
-  // Descriptions say what values look like, and patterns where there is one.
+  // Descriptions state the form of values, and patterns where there is one.
   'scalar-property-missing-example': 'off',
-  // Upstream promises no length, and what is ours and never empty is so by its pattern.
+  // Upstream promises no length; our own non-empty values are so by their pattern.
   'required-string-property-missing-min-length': 'off',
   // `/v1`, `/v2` and paths that end in what is done are the contract's.
   'path-segment-plural': 'off',
-  // Paths below `/v2` answer with upstream's own errors; all others are held to `Problem` by openapi-rules.ts.
+  // Paths below `/v2` return upstream's own errors; openapi-rules.ts checks all others for `Problem`.
   'operation-4xx-problem-details-rfc7807': 'off',
   'request-mime-type': { severity: 'error', allowedValues: ['application/json'] },
   'response-mime-type': {
@@ -28,7 +25,7 @@ const RULES = {
   },
 }
 
-/** Single findings that stand, by rule and place, with their reason. */
+/** Accepted single findings, by rule and place, with their reason. */
 const EXPLAINED: Readonly<Record<string, string>> = {
   'operation-2xx-response #/paths/~1v1~1stream/get/responses':
     'a WebSocket begins with 101; this path has no other good answer',
@@ -45,7 +42,7 @@ interface Report {
   problems: { ruleId: string; message: string; location: { pointer?: string }[] }[]
 }
 
-/** Every explanation that stands. */
+/** Every accepted finding. */
 export const explanations: readonly string[] = Object.keys(EXPLAINED)
 
 /** Lints a document of OpenAPI or AsyncAPI. */
@@ -60,7 +57,7 @@ export async function lintFindings(document: object): Promise<LintFindings> {
   return findings
 }
 
-/** Its report as JSON. It ends with 1 where it finds something. */
+/** Its report as JSON. It exits with 1 if it finds something. */
 async function redocly(document: object): Promise<string> {
   using directory = temporaryDirectory()
   const rules = { telemetry: 'off', extends: ['all'], rules: RULES }

@@ -1,5 +1,5 @@
 /**
- * The files of this repository as they lie on disk. Owns which of them are the house's own text. Refuses to ask git:
+ * Lists the files of this repository from the disk, and which of them are the project's own text. It does not use git:
  * the tests pass in an unpacked archive too.
  */
 import { readdirSync, readFileSync } from 'node:fs'
@@ -20,7 +20,7 @@ const SKIPPED = new Set([
   'LICENSE',
 ])
 
-/** Every text file that is the house's own, below `folder`, named from the root. */
+/** Every text file of the project below `folder`, named from the root. */
 export function textFiles(folder = ''): TextFile[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = posix.join(folder, entry.name)

@@ -1,4 +1,4 @@
-/** Clients of the product's HTTP API as a user would write them: pull to the end, an SSE reader, the status. */
+/** Clients of the HTTP API as a user would write them: pull to the end, an SSE reader, the status. */
 import { ADMIN_TOKEN } from '../bridge-process.ts'
 
 /** One event as the API gives it. */
@@ -19,7 +19,7 @@ export interface ApiEvent {
   data: Record<string, unknown>
 }
 
-/** A copy of a test is filled long before. */
+/** A test's replica is filled long before. */
 const FILLING_MS = 30_000
 
 export const bearer = { authorization: `Bearer ${ADMIN_TOKEN}` }
@@ -31,7 +31,7 @@ export async function getJson<T>(url: string, headers: Record<string, string> = 
   return (await response.json()) as T
 }
 
-/** Every event that the pull interface has, page by page. A node that fills its copy is asked again until it is done. */
+/** Every event of the pull interface, page by page. Retries while a node fills its replica. */
 export async function pullAll(base: string, query = ''): Promise<ApiEvent[]> {
   const events: ApiEvent[] = []
   let after = ''
@@ -92,7 +92,7 @@ export async function readSse(
   }
 }
 
-/** Asks again until the condition holds. Rejects with the last answer after `timeoutMs`. */
+/** Polls until the condition holds. Rejects with the last value after `timeoutMs`. */
 export async function eventually<T>(
   ask: () => Promise<T> | T,
   holds: (answer: T) => boolean,

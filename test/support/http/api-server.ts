@@ -1,4 +1,7 @@
-/** The public listener over a store in memory: routes of api and feed on a real socket, with a clock of the test's. */
+/**
+ * Serves the public listener over a store in memory: routes of api and streams on a real socket, with a clock that the
+ * test moves.
+ */
 import type { IncomingMessage } from 'node:http'
 import { disclosuresRoute } from '../../../src/api/routes/disclosures-route.ts'
 import { filterTestRoute } from '../../../src/api/routes/filter-test-route.ts'
@@ -39,7 +42,7 @@ import { createMemoryLog } from '../memory-log.ts'
 import { createStore, type Store } from '../store.ts'
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts'
 
-/** An attempt that the receiver took. */
+/** An attempt that the receiver accepted. */
 const taken: Attempt = async () => ({
   end: { kind: 'answered', status: 204, retryAfter: null },
   phase: 'body',
@@ -52,7 +55,7 @@ const taken: Attempt = async () => ({
 export const TOKEN = 'token of this test'
 const SECRET_KEY = 'the present key of this test, long enough'
 export const OLD_SECRET_KEY = 'the key before of this test, long enough'
-/** What the upstream of these tests says in heartbeats. */
+/** The upstream state in heartbeats of these tests. */
 export const LAST_GOOD_POLL = '2026-06-01T05:59:59.000Z'
 export const NEXT_POLL = '2026-06-01T06:00:04.000Z'
 
@@ -62,18 +65,18 @@ export interface ApiServer {
   feed: Streams
   metrics: Metrics
   lines: KeptLine[]
-  /** Over a log of its own. */
+  /** Token registry over a separate log. */
   tokens: Tokens
-  /** Over the same log. */
+  /** Endpoint registry over the same log. */
   endpoints: Endpoints
   tickets: Tickets
   /** The journal of that log, which the attempt history follows. */
   attempts: Journal<AttemptPage>
   recovery: ReplayWiring
-  /** Tests, and attempts to deliver notices. */
+  /** Test events, and attempts to deliver notifications. */
   attempted: Attempted[]
   secrets: SecretBox
-  /** What the log of tokens and endpoints holds. */
+  /** The log of tokens and endpoints. */
   log: Log
   listener: Listener
   url: string
@@ -92,21 +95,21 @@ export async function startApi(
     stallMs?: number
     reader?: (store: Store) => Reader
     authenticate?: Authenticate
-    /** Finds the callers behind tickets; those of `tokens` where it is left out. */
+    /** Authenticates callers with tickets; by default those of `tokens`. */
     findCaller?: FindCaller
     corsOrigins?: string[]
     maxPerToken?: number
     /** Time for the headers of a request. */
     headersTimeoutMs?: number
-    /** From which address a request comes; its socket's where it is left out. */
+    /** The client address of a request; by default its socket's. */
     remoteAddress?: (request: IncomingMessage) => string | undefined
     /** Instead of one that follows an empty log. */
     tokens?: Tokens
     /** Instead of one that follows an empty log. */
     endpoints?: Endpoints
-    /** What webhooks may reach; public hosts where it is left out. */
+    /** Allowed webhook targets; by default public hosts. */
     allowNets?: string[]
-    /** How tests and notices are sent; every endpoint takes them where it is left out. */
+    /** Sends test events and notifications; by default every endpoint accepts them. */
     attempt?: Attempt
   } = {},
 ): Promise<ApiServer> {
@@ -240,7 +243,7 @@ export async function startApi(
   }
 }
 
-/** Resolves when the condition holds; asked again after every turn of the event loop. */
+/** Resolves when the condition holds; checked after every tick of the event loop. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,7 +1,7 @@
-/** One request to a server of a test, as a client of the HTTP API would make it. */
+/** Sends one request to a test server, as a client of the HTTP API would. */
 import { type ApiServer, TOKEN } from './api-server.ts'
 
-/** What came back; `body` is null where there is none. */
+/** The response; `body` is null if there is none. */
 export interface Asked {
   status: number
   text: string
@@ -10,7 +10,7 @@ export interface Asked {
   headers: Headers
 }
 
-/** Asks with that token; a body goes as JSON, a text as it is. */
+/** Sends a request with that token; a body is sent as JSON, a text unchanged. */
 export async function ask(
   api: ApiServer,
   token: string,

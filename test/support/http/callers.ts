@@ -1,7 +1,7 @@
-/** Callers for tests of routes: tokens by their text, without a registry. */
+/** Authenticates callers in tests of routes: tokens by their text, without a registry. */
 import type { Authenticate, Caller } from '../../../src/http/auth.ts'
 
-/** A caller of the tenant `default` that may read events, but for what is given. */
+/** A caller of the tenant `default` with the right to read events, changed by the given members. */
 export function caller(parts: Partial<Caller> = {}): Caller {
   return {
     tokenId: 'tok_test',

@@ -9,18 +9,18 @@ import { withStopSignal } from '../../../src/lifecycle/signals.ts'
 import type { FaultHooks } from '../../../src/log/fault-hooks.ts'
 import { loadSettings } from '../../../src/settings/settings.ts'
 
-/** What the process is to do to itself. A later order replaces an earlier one. */
+/** The order that the process carries out on itself. A later order replaces an earlier one. */
 export interface Order {
   at: keyof FaultHooks
-  /** Which time it gets there, 1 the next. */
+  /** At which arrival at the hook, 1 = the next. */
   call: number
-  /** Only commits that write to this topic count; null: everything does. */
+  /** Counts only commits that write to this topic; null: all of them. */
   topic: string | null
-  /** As kill -9 would, or as SIGSTOP. */
+  /** Like kill -9, or like SIGSTOP. */
   signal: 'SIGKILL' | 'SIGSTOP'
 }
 
-/** One line of stdout: the process has got there. `atMs`: ms since 1970. `obeyed`: it carries out its order now. */
+/** One line of stdout: the process has reached a hook. `atMs`: ms since 1970. `obeyed`: it carries out its order now. */
 export interface Reached {
   reached: keyof FaultHooks
   atMs: number
@@ -32,7 +32,7 @@ process.on('message', (given: Order) => {
   order = given
   process.send?.('taken')
 })
-// Waiting for orders is no reason to live on.
+// Waiting for orders does not keep the process alive.
 process.channel?.unref()
 
 const reach =

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { Kafka, type KafkaConfig, logLevel } from 'kafkajs'
 
-/** A topic on a healthy broker is led within a tenth of that. */
+/** A topic on a healthy broker gets a leader within a tenth of that. */
 const LED_TIMEOUT_MS = 10_000
 
 /** A name that no other test uses: a prefix for topics, groups and transactional ids on the shared broker. */
@@ -22,7 +22,7 @@ export function kafkaClient(brokers: readonly string[], options: Partial<KafkaCo
   })
 }
 
-/** Makes a topic with one partition and resolves when it has a leader. Answers its name. */
+/** Creates a topic with one partition and resolves with its name when it has a leader. */
 export async function createTopic(kafka: Kafka, replicationFactor = 1): Promise<string> {
   const topic = uniqueName('topic')
   const admin = kafka.admin()

@@ -15,7 +15,7 @@ export interface ScramUser {
   password: string
 }
 
-/** What a cluster is made of. */
+/** The options of a cluster. */
 export interface ClusterOptions {
   runtime: KafkaRuntime
   /** Three: replication 3, two in sync, controllers in the brokers. Default one. */
@@ -23,7 +23,7 @@ export interface ClusterOptions {
   /** Listeners of every node besides the plain one. */
   listeners?: readonly ListenerSpec[]
   scramUsers?: readonly ScramUser[]
-  /** More broker settings; they win over those of the house. */
+  /** More broker settings; they override the defaults of the tests. */
   properties?: Readonly<Record<string, string>>
 }
 
@@ -32,20 +32,20 @@ export interface KafkaNode {
   readonly nodeId: number
   /** `host:port` of the plain listener. */
   readonly address: string
-  /** Where its data lies. */
+  /** Its data directory. */
   readonly logFolder: string
   /**
    * The ports of a listener.
    * @throws Error when the node has none of that name
    */
   listener(name: string): Listener
-  /** Ends the process at once, as kill -9 does, and resolves when it is gone. */
+  /** Ends the process at once, as kill -9 does, and resolves when it has exited. */
   kill(): Promise<void>
   /** Sends a signal. `SIGSTOP` and `SIGCONT` freeze and thaw it; `SIGTERM` begins a clean stop. */
   signal(signal: FaultSignal): Promise<void>
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has exited. */
   ended(): Promise<void>
-  /** Starts it again on the same folder and ports; resolves when it names itself. */
+  /** Starts it again on the same folder and ports; resolves when it responds to Metadata requests. */
   start(): Promise<void>
 }
 
@@ -155,7 +155,7 @@ function withPorts(spec: ListenerSpec, nextPort: () => number): Listener {
   return { ...spec, port, advertisedPort: spec.behindProxy ? nextPort() : port }
 }
 
-/** What the storage tool does, with the tool itself run once at most, and not at all where its result is at hand. */
+/** Formats the storage folders, running Kafka's storage tool at most once, and never if its result is cached. */
 async function format(folder: string, nodes: readonly NodeFiles[], options: ClusterOptions): Promise<void> {
   const clusterId = uuid()
   const { runtime, scramUsers = [] } = options

@@ -5,11 +5,11 @@ import { contentHash } from '../../../src/core/disclosure.ts'
 import type { TruthItem } from '../worlds/completeness.ts'
 import { kafkaClient, uniqueName } from './clients.ts'
 
-/** What is wrong with the topics of one prefix; every list is empty where all is right. */
+/** The errors in the topics of one prefix; every list is empty if there are none. */
 export interface TopicsVerdict {
-  /** Revisions that were owed and `all` has not. */
+  /** Required revisions that are missing in `all`. */
   missing: string[]
-  /** Records of `all` that came twice. */
+  /** Duplicate records of `all`. */
   twice: string[]
   /** Records of `all` that the market never showed. */
   invented: string[]
@@ -17,7 +17,7 @@ export interface TopicsVerdict {
   holes: string[]
   /** Records whose `ce_topicsequence` does not follow, as `topic id`. */
   topicHoles: string[]
-  /** Topics that do not hold what the categories of the records in `all` say. */
+  /** Topics that do not match the categories of the records in `all`. */
   wrongTopics: string[]
   /** Disclosures in `all`. */
   published: number
@@ -32,7 +32,7 @@ interface Read {
   headers: Record<string, string>
 }
 
-/** Key of the record that says where the reading ends; written by the judge itself when every bridge has ended. */
+/** Key of the record that marks the end of reading; the check writes it when every bridge has ended. */
 const END = 'the-end-of-the-test'
 
 /**

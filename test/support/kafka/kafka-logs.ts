@@ -5,7 +5,7 @@ import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../../src/
 import { keepingLogger } from '../keeping-logger.ts'
 import { uniqueName } from './clients.ts'
 
-/** Everybody who campaigns leads at once: what the transactional id does is seen without waiting for a group. */
+/** Every campaign wins at once: shows fencing by the transactional id without waiting for a group. */
 const leadAtOnce: OpenElections = () => {
   const closing = new AbortController()
   return {

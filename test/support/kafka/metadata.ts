@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { apiKeys, createFrameSplitter, requestFrame } from './proxy/frames.ts'
 
-/** A broker as a Metadata answer names it. */
+/** A broker as a Metadata response names it. */
 export interface NamedBroker {
   nodeId: number
   host: string
@@ -69,7 +69,7 @@ export async function untilNamed(
 }
 
 function metadataRequest(): Buffer {
-  // No topics (an empty array), and none is to be created.
+  // No topics (an empty array), and no automatic creation.
   const body = Buffer.from([0, 0, 0, 0, 0])
   const header = { apiKey: apiKeys.metadata, apiVersion: METADATA_VERSION, correlationId: 1 }
   return requestFrame(header, 'disclosure-bridge-test', body)

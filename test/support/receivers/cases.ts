@@ -1,11 +1,11 @@
 /**
- * Webhooks that a receiver takes or refuses, as data: those of the committed vectors, random ones signed by the official
- * library, and what a stranger might send. Owns the cases and the line in which a driver reads one. Refuses to run them.
+ * Lists webhooks that a receiver accepts or refuses, as data: the committed vectors, random ones signed by the
+ * official library, and forged ones.
  */
 import { Webhook } from 'standardwebhooks'
 import { signatureVectors } from '../../core/signature-vectors.ts'
 
-/** What a receiver says. */
+/** The verdict of a receiver. */
 export type Verdict = 'genuine' | 'refused' | 'no secret'
 
 /** One request as a receiver sees it. */
@@ -56,7 +56,7 @@ export function vectorCases(): ReceiverCase[] {
   }))
 }
 
-/** One message that was signed at `nowSeconds`, and what may be wrong with it. */
+/** One message that was signed at `nowSeconds`, and its possible errors. */
 export function messageCases({ key, otherKey, text }: RandomMessage, nowSeconds: number): ReceiverCase[] {
   const secret = secretOf(key)
   const other = secretOf(otherKey)
@@ -92,7 +92,7 @@ export function messageCases({ key, otherKey, text }: RandomMessage, nowSeconds:
   return Object.entries(changes).map(([name, change]) => ({ ...genuine, ...change, name }))
 }
 
-/** What a stranger might send, beside a message that is right. */
+/** Forged messages, beside a genuine one. */
 export function strangeCases({ key, text }: RandomMessage, nowSeconds: number): ReceiverCase[] {
   const secret = secretOf(key)
   const body = JSON.stringify({ text })
@@ -145,7 +145,7 @@ function signed(secret: string, seconds: number, body: string): string {
   return new Webhook(secret).sign(ID, new Date(seconds * 1000), body)
 }
 
-/** What the official library says of a case whose time is the present. */
+/** The official library's verdict on a case with the current time. */
 export function officialVerdict({ secret, id, timestamp, signature, body }: ReceiverCase): Verdict {
   const headers = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature }
   try {

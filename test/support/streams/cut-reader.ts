@@ -11,30 +11,30 @@ import { bearer } from '../http/api-client.ts'
 import { FIN, frame, OPCODES } from './raw-stream.ts'
 import { type MessageParser, messageParser, type StreamMessage, type Wire } from './stream-messages.ts'
 
-/** An event as it was taken. */
+/** An event as received. */
 export interface Taken {
   id: string
   epoch: string
   sequence: number
 }
 
-/** That the reader came from one epoch's place to another's. */
+/** A reader's change from one epoch to another. */
 export interface Move {
-  /** The cursor that it held. */
+  /** Its cursor before the change. */
   from: string
-  /** Whether the first that it got of the other was a notice of the change. */
+  /** Whether the first message of the new epoch was the gap that announces the change. */
   isTold: boolean
 }
 
-/** What one reader went through. */
+/** The history of one reader. */
 export interface ReaderCounts {
-  /** Cuts of its own. */
+  /** The cuts that it made itself. */
   cuts: number
-  /** Connections that were answered. */
+  /** Connections that were accepted. */
   lives: number
   /** Times when it read nothing for a while. */
   rests: number
-  /** By close code, HTTP status or what else ended a connection. */
+  /** Counts by close code, HTTP status or other end of a connection. */
   ends: Record<string, number>
 }
 
@@ -49,15 +49,15 @@ export interface CutReaderOptions {
   chance: SeededChance
 }
 
-/** Bytes that still come through when it is cut, at most. */
+/** The most bytes that still pass before the cut. */
 const CUT_WITHIN_BYTES = 8000
-/** When so many did not come. */
+/** The timeout if fewer arrive. */
 const CUT_WITHIN_MS = 500
 const REST_SHARE = 0.15
 const LONGEST_REST_MS = 1500
-/** Before it comes back by itself, and when nobody was there. */
+/** The delay before it reconnects, also if no server responded. */
 const LONGEST_AWAY_MS = { cut: 150, refused: 1500 }
-/** Answers that say: later; 408 comes where the machine was too busy to send a request that it had begun. */
+/** Responses that mean: retry later; 408 occurs if this machine was too busy to complete a request. */
 const LATER = [408, 429, 503]
 
 /** One reader, from `start` to `stop`. */
@@ -67,7 +67,7 @@ export class CutReader {
   readonly taken: Taken[] = []
   readonly moves: Move[] = []
   readonly counts: ReaderCounts = { cuts: 0, lives: 0, rests: 0, ends: {} }
-  /** Sentences: what should never be answered or sent. */
+  /** Sentences on responses and messages that should never occur. */
   readonly complaints: string[] = []
   readonly #agent = new Agent({ keepAlive: false })
   readonly #timers = new Set<NodeJS.Timeout>()
@@ -75,7 +75,7 @@ export class CutReader {
   /** Of the cursor. */
   #epoch: string | null = null
   #life: Life | null = null
-  /** Cuts whose moment has come and that are still to be made. */
+  /** Cuts that are due and not made yet. */
   #cutsDue = 0
   #isStopped = false
 
@@ -103,7 +103,7 @@ export class CutReader {
     this.#connect()
   }
 
-  /** Leaves for good. */
+  /** Disconnects for good. */
   stop(): void {
     this.#isStopped = true
     for (const timer of this.#timers) clearTimeout(timer)
@@ -217,7 +217,7 @@ class Life {
   readonly #parse: MessageParser
   #abandon: (hard: boolean) => void = () => {}
   #stream: IncomingMessage | Socket | null = null
-  /** Left before the cut; null while none is due. */
+  /** Bytes left before the cut; null while none is due. */
   #bytesLeft: number | null = null
   #closeCode = 'broken'
   #isOver = false
@@ -256,7 +256,7 @@ class Life {
     asking.end()
   }
 
-  /** Cuts at a byte or a moment that is drawn now, after a rest now and then. */
+  /** Cuts at a random byte or moment, sometimes after a pause. */
   cutSoon(): void {
     if (this.#isOver || this.#stream === null || this.#bytesLeft !== null) return
     const { chance, later, onRest } = this.#parts

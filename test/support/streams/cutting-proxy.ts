@@ -11,7 +11,7 @@ export interface CuttingProxy {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Stands before the server on `port`. */
+/** Starts a proxy to the server on `port`. */
 export async function startCuttingProxy(port: number): Promise<CuttingProxy> {
   let budget = Number.POSITIVE_INFINITY
   const open = new Set<Socket>()

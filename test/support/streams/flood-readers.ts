@@ -13,16 +13,16 @@ import { wires } from './stream-messages.ts'
 
 /** Of the scenario, on its own clock. */
 const FLOOD_MS = 63_000
-/** The first readers' cuts begin with the flood, the last come behind its end. */
+/** The first readers' cuts begin with the flood, the last come after its end. */
 const CUTS_UNTIL = 1.2
 /** Readers come one after the other, so many every `SLICE_MS`. */
 const SLICE_READERS = 50
 const SLICE_MS = 100
 /** For everything to be in the log, from the moment on when the flood could be over. */
 const LOG_MS = 120_000
-/** The sweep that follows a burst comes 20 s behind its last overflow, and may bring what was there before the log began. */
+/** The overlap re-scan after a burst runs 20 s after its last overflow, and may return items from before the log began. */
 const SWEEP_MS = 25_000
-/** Two heartbeats and a missed ping lie in it: whoever got nothing for so long gets nothing more. */
+/** Covers two heartbeats and a missed ping: a reader without a message for that long gets no more. */
 const STILL_MS = 45_000
 const LOOK_MS = 500
 
@@ -32,7 +32,7 @@ export interface FloodReaders {
   readers: number
   /** Of each reader. */
   cuts: number
-  /** Market seconds a second. */
+  /** Market seconds per real second. */
   speed: number
 }
 
@@ -53,7 +53,7 @@ export function createReaders(run: FloodReaders, urls: readonly string[]): CutRe
   })
 }
 
-/** Lets them loose, some at a time. */
+/** Starts them, some at a time. */
 export async function startReaders(readers: readonly CutReader[]): Promise<void> {
   for (const [at, reader] of readers.entries()) {
     reader.start()
@@ -89,7 +89,7 @@ export async function wholeLog(base: string, sandbox: Sandbox): Promise<ApiEvent
   let stillSinceMs = 0
   const look = async () => {
     await sleepMs(LOOK_MS)
-    // Reading everything takes from the bridge what it serves its readers with.
+    // Reading everything takes capacity from the other readers.
     if (!sandbox.finished()) return null
     const status = await orBroken(getJson<{ gaps: unknown[] }>(`${base}/v1/status`))
     const events = await orBroken(pullAll(base))
@@ -119,7 +119,7 @@ export async function comeToRest(readers: readonly CutReader[], log: EpochLog): 
   }
 }
 
-/** What all of them went through. */
+/** The history of all readers. */
 export function sumOf(readers: readonly CutReader[]): ReaderCounts {
   const sum: ReaderCounts = { cuts: 0, lives: 0, rests: 0, ends: {} }
   for (const { counts } of readers) {

@@ -8,23 +8,23 @@ export const MASKED = 0x80
 export const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 
 export interface RawStream {
-  /** The server's answer to the handshake, as it came. */
+  /** The server's unparsed response to the handshake. */
   head: string
   send(...pieces: Buffer[]): void
-  /** Sends so many bytes a write, each in a turn of its own. */
+  /** Sends that many bytes per write, each in a separate tick. */
   sendChopped(bytes: Buffer, size: number): Promise<void>
-  /** Stops and goes on reading. */
+  /** Pauses and resumes reading. */
   pause(): void
   resume(): void
   /** Cuts the connection. */
   destroy(): void
   /** Sends nothing more. */
   finish(): void
-  /** Bytes that the kernel has not taken yet. */
+  /** Bytes not yet accepted by the kernel. */
   unsent(): number
-  /** Payloads of the whole text frames that came. */
+  /** Payloads of the complete text frames received. */
   texts: string[]
-  /** Payloads of the pings and pongs that came. */
+  /** Payloads of the pings and pongs received. */
   pings: Buffer[]
   pongs: Buffer[]
   /** Of the server's close frame, null before there is one; 1005 for one without a code. */
@@ -70,7 +70,7 @@ function shortestLength(length: number): Buffer {
   return length < 65_536 ? length16(length) : length64(BigInt(length))
 }
 
-/** Opens a stream, with the right bearer header unless told otherwise; resolves behind the answer 101. */
+/** Opens a stream, by default with a valid bearer header; resolves after the response 101. */
 export async function openRaw(
   api: ApiServer,
   { authorization = api.auth.authorization, answersClose = true, headers = '' } = {},

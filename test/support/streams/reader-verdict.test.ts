@@ -37,7 +37,7 @@ const whole: JudgedReader = {
 }
 const judge = (changes: Partial<JudgedReader>) => judgeReaders([{ ...whole, ...changes }], [old, next])
 
-test('nothing is broken where everything came', () => {
+test('a reader that got every event has no violation', () => {
   expect(judge({})).toMatchObject({
     matching: 10,
     taken: 10,
@@ -48,7 +48,7 @@ test('nothing is broken where everything came', () => {
   })
 })
 
-test('a hole is missing, in either epoch and at the very end', () => {
+test('a hole counts as missing, in either epoch and at the very end', () => {
   expect(judge({ taken: [...taken(old, [1, 3, 4]), ...taken(next, [1, 2, 3, 4, 5, 6])] }).missing).toBe(1)
   expect(judge({ taken: [...taken(old, [1, 2, 3, 4]), ...taken(next, [1, 2, 4, 5, 6])] }).missing).toBe(1)
   expect(judge({ taken: [...taken(old, [1, 2, 3, 4]), ...taken(next, [1, 2, 3, 4, 5])] })).toMatchObject({
@@ -57,14 +57,14 @@ test('a hole is missing, in either epoch and at the very end', () => {
   })
 })
 
-test('what the filter does not want, or no log had, is foreign', () => {
+test('an event outside the filter, or of no log, counts as foreign', () => {
   const filter = { fcaCategories: ['FR'] }
   expect(judge({ options: { filter } })).toMatchObject({ foreign: 5, missing: 0 })
   expect(judge({ taken: [...whole.taken, { id: 'x', epoch: 'newepoch', sequence: 7 }] }).foreign).toBe(1)
   expect(judge({ taken: [...whole.taken, { id: 'a', epoch: 'another0', sequence: 1 }] }).foreign).toBe(1)
 })
 
-test('a repeat is counted, an event behind a later one is disorder', () => {
+test('a repeat is counted, an event after a later one counts as disorder', () => {
   expect(judge({ taken: [...whole.taken, ...taken(next, [6])] })).toMatchObject({ repeats: 1, broken: [] })
   const swapped = [...taken(old, [1, 3, 2, 4]), ...taken(next, [1, 2, 3, 4, 5, 6])]
   expect(judge({ taken: swapped })).toMatchObject({ disordered: 1, missing: 0 })
@@ -77,7 +77,7 @@ test('a repeat is counted, an event behind a later one is disorder', () => {
   expect(judge({ taken: mixed }).disordered).toBe(1)
 })
 
-test('a change of the epoch must be told, to whoever held a place of the old one', () => {
+test('an unannounced epoch change is counted for every reader with a cursor of the old epoch', () => {
   expect(judge({ moves: [{ from: cursor('oldepoch', 4), isTold: false }] }).untold).toBe(1)
   expect(judge({ taken: taken(old, [1, 2, 3, 4]), moves: [], cursor: cursor('oldepoch', 4) }).untold).toBe(1)
   expect(judge({ taken: taken(next, [1, 2, 3, 4, 5, 6]), moves: [] })).toMatchObject({
@@ -86,7 +86,7 @@ test('a change of the epoch must be told, to whoever held a place of the old one
   })
 })
 
-test('what was unread when the epoch ended is announced, or comes in the new one', () => {
+test('events unread at the end of an epoch are announced by a gap, or arrive in the new one', () => {
   const moves = [{ from: cursor('oldepoch', 2), isTold: true }]
   const early = [...taken(old, [1, 2]), ...taken(next, [1, 2, 3, 4, 5, 6])]
   expect(judge({ taken: early, moves })).toMatchObject({ announced: 0, missing: 0, broken: [] })
@@ -98,13 +98,13 @@ test('what was unread when the epoch ended is announced, or comes in the new one
   expect(forgotten).toMatchObject({ announced: 2, missing: 0, broken: [] })
 })
 
-test('in the new epoch everything is owed from an hour before the place that was held', () => {
+test('in the new epoch every event from an hour before the cursor’s time on is required', () => {
   const moves = [{ from: cursor('oldepoch', 4, SEVEN + 3 * 60_000 + HOUR), isTold: true }]
   const later = (sequences: readonly number[]) => [...taken(old, [1, 2, 3, 4]), ...taken(next, sequences)]
   expect(judge({ moves, taken: later([3, 4, 5, 6]) }).missing).toBe(0)
   expect(judge({ moves, taken: later([4, 5, 6]) }).missing).toBe(1)
 })
 
-test('a log with a hole is no measure', () => {
+test('a log with a hole is refused as reference', () => {
   expect(() => epochLog([logged('oldepoch', 2, 'b')])).toThrow('hole')
 })

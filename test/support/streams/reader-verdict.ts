@@ -10,10 +10,10 @@ import { type Filter, matches } from '../../../src/core/filter/filter.ts'
 import type { ApiEvent } from '../http/api-client.ts'
 import type { Move, Taken } from './cut-reader.ts'
 
-/** A cursor of another epoch goes on this long before its time. */
+/** A reader with a cursor of another epoch continues this long before its time. */
 const EPOCH_MARGIN_MS = 3_600_000
 
-/** One event as the judge knows it. */
+/** One event of a reference log. */
 interface LoggedEvent {
   id: string
   sequence: number
@@ -27,32 +27,32 @@ export interface EpochLog {
   events: readonly LoggedEvent[]
 }
 
-/** A reader, as far as it is judged. */
+/** The checked parts of a reader. */
 export interface JudgedReader {
   options: { filter: Filter }
   taken: readonly Taken[]
   moves: readonly Move[]
-  /** The last that it held; null: none. */
+  /** Its last cursor; null: none. */
   cursor: string | null
   complaints: readonly string[]
 }
 
-/** What was counted, over all readers. */
+/** The counts over all readers. */
 export interface ReaderVerdict {
   /** Events of all logs that match, those among them that were read in an earlier epoch already. */
   matching: number
   taken: number
-  /** Came again in the same epoch. */
+  /** Received again in the same epoch. */
   repeats: number
-  /** Matching, neither taken nor announced. */
+  /** Matching, neither received nor announced. */
   missing: number
-  /** Matching, not taken, of an epoch whose end was announced. */
+  /** Matching, not received, of an epoch whose end was announced. */
   announced: number
-  /** Taken, and not matching or of no log. */
+  /** Received, and not matching or of no log. */
   foreign: number
-  /** Taken behind a later one. */
+  /** Received after a later one. */
   disordered: number
-  /** Changes of the epoch of which a reader was not told before it got anything of the new one. */
+  /** Epoch changes that were not announced to a reader before its first event of the new one. */
   untold: number
   /** Sentences of the first few; empty: every promise was kept. */
   broken: string[]
@@ -81,12 +81,12 @@ function loggedEvent({ id, sequence, time, type, data }: ApiEvent): LoggedEvent 
   return { ...place, facts: disclosureFacts(read.disclosure, kind, 'Native') }
 }
 
-/** The last sequence of a log that this filter wants; 0 where it wants none. */
+/** The last matching sequence of a log; 0 if there is none. */
 export function lastWanted({ events }: EpochLog, filter: Filter): number {
   return events.findLast(({ facts }) => matches(filter, facts))?.sequence ?? 0
 }
 
-/** Judges all readers against the logs, the oldest epoch first. */
+/** Checks all readers against the logs, the oldest epoch first. */
 export function judgeReaders(readers: readonly JudgedReader[], logs: readonly EpochLog[]): ReaderVerdict {
   const verdict: ReaderVerdict = {
     matching: 0,
@@ -160,7 +160,7 @@ function placeOf(event: Taken | null | undefined): string {
 
 /** How a reader left an epoch. */
 interface Change {
-  /** Where it stood; null where it held no place of that epoch. */
+  /** Its cursor in that epoch; null if it had none. */
   held: Cursor | null
   isTold: boolean
 }
@@ -172,7 +172,7 @@ function changeFrom(epoch: string | undefined, { moves, cursor }: JudgedReader):
   return { held: null, isTold: !isThere }
 }
 
-/** The first sequence that is owed behind a change: of a reader that held a place, as the contract counts it. */
+/** The first required sequence after a change: for a reader with a cursor, as the contract counts it. */
 function firstOwed(events: readonly LoggedEvent[], change: Change | undefined): number {
   const held = change?.held ?? null
   if (held === null) return 1
@@ -180,7 +180,7 @@ function firstOwed(events: readonly LoggedEvent[], change: Change | undefined): 
   return first?.sequence ?? events.length + 1
 }
 
-/** Counts what came twice in an epoch, and what came behind a later one, which no dedupe puts right. */
+/** Counts repeats in an epoch, and events after a later one, which no dedupe can correct. */
 function judgeOrder(
   taken: readonly Taken[],
   logs: readonly EpochLog[],

@@ -19,9 +19,9 @@ export interface ScriptedReader {
   readonly events: readonly StoredEvent[]
   /** Appends one event now; `fca` null: a gap. Returns its sequence. */
   add(event: { subject?: string; fca?: string | null; id?: string }): number
-  /** Forgets what is before that sequence. */
+  /** Deletes the events before that sequence. */
   forget(before: number): void
-  /** Begins a new log, empty; null: nobody has written to it, and its first event begins an epoch. */
+  /** Starts a new, empty log; null: it has no writer yet, and its first event begins an epoch. */
   restart(epoch: string | null): void
 }
 

@@ -8,12 +8,12 @@ import { until } from '../http/api-server.ts'
 
 /** One connection of a client. */
 export interface ScriptedConnection {
-  /** Path and query that it asked for. */
+  /** The requested path and query. */
   path: string
-  /** The messages that came, parsed. */
+  /** The received messages, parsed. */
   heard: Record<string, unknown>[]
   say(...messages: object[]): void
-  /** Says `authenticated` and `hello`, and waits for the subscription. */
+  /** Sends `authenticated` and `hello`, and waits for the subscription. */
   welcome(heartbeatMs?: number): Promise<Record<string, unknown>>
   close(code: number, reason?: string): void
   webSocket: WebSocket
@@ -21,7 +21,7 @@ export interface ScriptedConnection {
 
 export interface ScriptedStream {
   url: string
-  /** Resolves with the connection of this number, from 1 on, once it stands. */
+  /** Resolves with the connection of this number, from 1 on, once it is open. */
   connection(number: number): Promise<ScriptedConnection>
   /** Connections so far. */
   count(): number

@@ -9,8 +9,8 @@ function parsed(...pieces: string[]): { messages: SseMessage[]; lastId: string; 
   return { messages, lastId: parser.lastId, retryMs: parser.retryMs }
 }
 
-describe('a stream', () => {
-  test('gives each message with its event and joined lines, and keeps the last id', () => {
+describe('the SSE parser', () => {
+  test('returns each message with its event and joined lines, and keeps the last id', () => {
     const stream = 'retry: 3000\n\nevent: disclosure\nid: c1\ndata: {"a":\ndata: 1}\n\nid: c2\ndata:  two\n\n'
     expect(parsed(stream)).toEqual({
       messages: [
@@ -22,7 +22,7 @@ describe('a stream', () => {
     })
   })
 
-  test('passes over comments and unknown fields; a bare id moves the resume point without a message', () => {
+  test('skips comments and unknown fields; a bare id advances the resume point without a message', () => {
     expect(parsed(': heartbeat\n\nid: c7\n\nmood: good\n\nevent: empty\n\ndata\n\n')).toEqual({
       messages: [{ event: 'message', data: '' }],
       lastId: 'c7',
@@ -30,7 +30,7 @@ describe('a stream', () => {
     })
   })
 
-  test('keeps back what is not whole: neither message nor id', () => {
+  test('keeps back incomplete blocks: neither message nor id', () => {
     expect(parsed('id: c1\ndata: a\n\nid: c2\ndata: b\n')).toMatchObject({
       messages: [{ data: 'a' }],
       lastId: 'c1',
@@ -45,7 +45,7 @@ describe('a stream', () => {
     })
   })
 
-  test('says the same however it is cut and whatever ends its lines', () => {
+  test('returns the same messages however the stream is cut and whatever ends its lines', () => {
     const lines = fc.array(
       fc.constantFrom(
         '',
@@ -76,7 +76,7 @@ describe('a stream', () => {
     fc.assert(property)
   })
 
-  test('that never ends a line is given up instead of filling the memory', () => {
+  test('gives up on a line without end instead of filling the memory', () => {
     const parser = createSseParser()
     const piece = 'x'.repeat(4 * 1024 * 1024)
     expect(() => {

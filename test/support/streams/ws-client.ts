@@ -21,14 +21,14 @@ export interface StreamMessage {
 export interface StreamClient {
   webSocket: WebSocket
   messages: StreamMessage[]
-  /** The texts of the messages, as they came. */
+  /** The texts of the messages, unparsed. */
   texts: string[]
   send(message: unknown): void
-  /** Resolves with the first message of this type that came or comes. */
+  /** Resolves with the first message of this type, received already or later. */
   next(type: string): Promise<StreamMessage>
   types(): string[]
   sequences(): number[]
-  /** Resolves when the connection is over. */
+  /** Resolves when the connection has closed. */
   closed: Promise<{ code: number; reason: string }>
 }
 
@@ -38,7 +38,7 @@ export interface StreamServer {
   auth: Record<string, string>
 }
 
-/** Opens a stream: with the bearer header unless told otherwise. */
+/** Opens a stream, by default with the bearer header. */
 export async function openStream(
   api: StreamServer,
   options: { headers?: Record<string, string>; protocols?: string[]; path?: string } = {},

@@ -1,4 +1,4 @@
-/** The machine's clock, run faster: for whole parts that wait by design. Real sockets get `speed` times less time. */
+/** Runs the machine's clock faster, for whole parts that wait by design. Real sockets get `speed` times less time. */
 import { type Clock, systemClock } from '../../../src/lifecycle/clock.ts'
 
 /** A clock on which a real second lasts `speed` seconds. */

@@ -1,4 +1,4 @@
-/** The machine's clock, standing still until it is let go: so that no program misses the beginning of a market. */
+/** Stops the machine's clock until the test releases it, so that no program misses the beginning of a market. */
 import { type Clock, systemClock } from '../../../src/lifecycle/clock.ts'
 
 /** A clock that stands still, at the machine's time, until `release`. Its timers run from the start. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createManualClock } from './manual-clock.ts'
 
-test('timers fire in the order of their moments, each at its own moment, also those set on the way', () => {
+test('timers fire in the order of their due times, each at its own time, also those set meanwhile', () => {
   const clock = createManualClock(1000)
   const fired: [string, number][] = []
   const note = (name: string) => (): void => {
@@ -25,7 +25,7 @@ test('timers fire in the order of their moments, each at its own moment, also th
   expect([clock.now(), clock.nextTimerMs()]).toEqual([1030, 1])
 })
 
-test('a cancelled timer never fires; a clock that is set keeps what is left of each delay', () => {
+test('a cancelled timer never fires; setting the clock keeps the remaining delays', () => {
   const clock = createManualClock(1000)
   const fired: string[] = []
   const cancel = clock.after(10, () => fired.push('cancelled'))
@@ -37,7 +37,7 @@ test('a cancelled timer never fires; a clock that is set keeps what is left of e
   expect(fired).toEqual(['kept'])
 })
 
-test('it stands at whole milliseconds, and a timer never fires early', () => {
+test('the clock keeps whole milliseconds, and a timer never fires early', () => {
   const clock = createManualClock(1000)
   const fired: number[] = []
   clock.after(0.25, () => void fired.push(clock.now()))

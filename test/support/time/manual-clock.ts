@@ -1,6 +1,6 @@
 /**
- * A clock that moves when a test says so. Owns the order in which timers fire: by due time, then by the order in which
- * they were set; it stands at whole milliseconds, as the machine's does. Refuses to look at the machine's clock, so a test never waits.
+ * A clock that advances only when a test advances it, in whole milliseconds. Timers fire by due time, then in the
+ * order in which they were set. A test never waits for the machine's clock.
  */
 import type { Clock } from '../../../src/lifecycle/clock.ts'
 
@@ -18,7 +18,7 @@ interface Timer {
   callback: () => void
 }
 
-/** A clock that stands at `startMs`. */
+/** A clock that starts at `startMs`. */
 export function createManualClock(startMs = Date.UTC(2026, 5, 1, 6)): ManualClock {
   const timers = new Set<Timer>()
   let nowMs = startMs

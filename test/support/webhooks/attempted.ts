@@ -1,4 +1,4 @@
-/** Attempts as the shards tell of them, for tests of the journal and of what is read from it. */
+/** Creates attempts as shards report them, for tests of the journal and of the attempt lists. */
 
 import type { AttemptEnd } from '../../../src/core/attempt-end.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
@@ -9,7 +9,7 @@ import type { Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { EPOCH } from '../store.ts'
 import { answer, endpointOf } from './webhook-world.ts'
 
-/** What a test says of an attempt; a first one that was delivered where it says nothing. */
+/** The members of an attempt that a test sets; the default is a delivered first attempt. */
 export interface AttemptedParts {
   endpointId?: string
   epoch?: string
@@ -22,7 +22,7 @@ export interface AttemptedParts {
   response?: string | null
 }
 
-/** An attempt that had an end. */
+/** A finished attempt. */
 export function attemptedOf(parts: AttemptedParts = {}): Attempted {
   const { endpointId = 'ep_1', epoch = EPOCH, sequence = 1, attempt = 1, startedMs = 0 } = parts
   const { eventId = `e${sequence}`, end = answer(204), response = null } = parts
@@ -44,7 +44,7 @@ export function attemptedOf(parts: AttemptedParts = {}): Attempted {
   }
 }
 
-/** An attempt as the journal keeps it: a first one that was delivered, but for what is given. */
+/** An attempt as the journal stores it: a delivered first attempt, changed by the given members. */
 export function recordOf(parts: Partial<AttemptRecord> = {}): AttemptRecord {
   const { sequence = 1 } = parts
   return {

@@ -1,6 +1,6 @@
 /**
- * An HTTP proxy that tunnels what it is asked for by CONNECT, as an operator's would: it opens the tunnel, says no, or says
- * nothing at all. Owns the record of what it was asked. Refuses every other method.
+ * Runs an HTTP proxy that tunnels by CONNECT, as an operator's would: it opens the tunnel, refuses, or never responds,
+ * and records each request. It refuses every other method.
  */
 import { createServer as createHttp } from 'node:http'
 import { createServer as createHttps } from 'node:https'
@@ -23,7 +23,7 @@ export interface ConnectProxy extends AsyncDisposable {
   readonly url: string
   readonly port: number
   readonly asked: readonly Asked[]
-  /** From now on; what hangs is cut off. */
+  /** Changes the behaviour from now on; hanging connections are closed. */
   mood(mood: ProxyMood): void
 }
 

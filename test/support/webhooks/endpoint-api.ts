@@ -1,8 +1,8 @@
-/** Endpoints of a running bridge, as a user makes and changes them over HTTP; and what came to one. */
+/** Creates and changes endpoints of a running bridge over HTTP, as a user does, and reads what one received. */
 import { bearer } from '../http/api-client.ts'
 import type { Received } from './webhook-receiver.ts'
 
-/** What lets a bridge deliver to receivers of this machine. */
+/** The settings with which a bridge delivers to receivers on this machine. */
 export const LOCAL_RECEIVERS = { BRIDGE_WEBHOOK_ALLOW_NETS: '127.0.0.0/8', BRIDGE_WEBHOOK_ALLOW_HTTP: 'true' }
 
 /** An endpoint as the API shows it. */
@@ -10,11 +10,11 @@ export interface ShownEndpoint {
   id: string
   status: string
   disabledReason: string | null
-  /** Only in the answers that make one. */
+  /** Only in responses that create one. */
   secret: string
 }
 
-/** Sends one request about endpoints; rejects unless it is taken. */
+/** Sends one request about endpoints; rejects unless it succeeds. */
 export async function askEndpoints(
   base: string,
   method: string,
@@ -31,7 +31,7 @@ export async function askEndpoints(
   return JSON.parse(text === '' ? '{}' : text) as ShownEndpoint
 }
 
-/** Sequences of the events in these requests, in the order in which they came. */
+/** Sequences of the events in these requests, in the order of arrival. */
 export function sequencesOf(received: readonly Received[]): number[] {
   return received.map(({ body }) => Number((JSON.parse(body) as { sequence: string }).sequence))
 }

@@ -1,4 +1,4 @@
-/** Machines of endpoints for tests, with short words for what their worker does. Owns no rule: the machine does. */
+/** Builds endpoint state machines for tests, with shortcuts for what their worker does. */
 
 import type { AttemptEnd } from '../../../src/core/attempt-end.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
@@ -33,12 +33,12 @@ export const event = (sequence: number, subject = 'alpha'): Matched => ({
   recordedMs: sequence,
 })
 
-/** A row that waits for a try, due at 0. */
+/** A row of a delivery with an attempt due at 0. */
 export function rowOf({ sequence, ...rest }: Matched, { tries = 1 } = {}): [number, RetryRow] {
   return [sequence, { kind: 'retry', ...rest, tries, dueMs: 0, lastStatus: 500 }]
 }
 
-/** A machine with short words for what its worker does. */
+/** A machine with shortcuts for what its worker does. */
 export function machineOf(config: Partial<MachineConfig> = {}, loaded: Partial<Loaded> = {}) {
   const machine = new EndpointMachine('ep_1', { ...NEW, ...loaded }, { ...PLAIN, ...config })
   const offer = (...events: Matched[]): void => {
@@ -52,7 +52,7 @@ export function machineOf(config: Partial<MachineConfig> = {}, loaded: Partial<L
   return { machine, offer, write }
 }
 
-/** The sequences that are sent now. */
+/** Sends what may be sent now, and returns the sequences. */
 export function sent(machine: EndpointMachine, nowMs = 0): number[] {
   const starts: number[] = []
   for (let start = machine.next(nowMs); start !== null; start = machine.next(nowMs)) {
@@ -61,5 +61,5 @@ export function sent(machine: EndpointMachine, nowMs = 0): number[] {
   return starts
 }
 
-/** What `ended` needs to know beside the end. */
+/** The arguments of `ended` besides the outcome. */
 export const at = (nowMs: number) => ({ nowMs, chance: 0.5 })

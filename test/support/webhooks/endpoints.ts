@@ -1,4 +1,4 @@
-/** Endpoints for tests: one as it is asked for, and a node that follows the log's table of them. */
+/** Creates endpoints for tests: a request for one, and a node that follows the log's table of them. */
 import { onTestFinished } from 'vitest'
 import type { Log } from '../../../src/log/log.ts'
 import { Endpoints, type NewEndpoint } from '../../../src/registry/endpoints.ts'
@@ -7,7 +7,7 @@ import { until } from '../http/api-server.ts'
 import { keepingLogger } from '../keeping-logger.ts'
 import { createManualClock } from '../time/manual-clock.ts'
 
-/** An endpoint that nobody has made yet, of the tenant `desk` but for what is given. */
+/** An endpoint that is not created yet, of the tenant `desk`, changed by the given members. */
 export function wantedEndpoint(parts: Partial<NewEndpoint> = {}): NewEndpoint {
   return {
     id: newId('ep', 0),
@@ -26,7 +26,7 @@ export function wantedEndpoint(parts: Partial<NewEndpoint> = {}): NewEndpoint {
   }
 }
 
-/** A node over that log, which follows it until the test ends. */
+/** A node that follows that log until the test ends. */
 export async function endpointNode(log: Log, clock = createManualClock()) {
   const { logger, lines } = keepingLogger()
   const endpoints = new Endpoints({ log, clock, logger })

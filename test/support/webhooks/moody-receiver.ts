@@ -1,13 +1,13 @@
 /**
- * One server in the place of many receivers, a path each, with moods: what each answers, and after what time. Owns the book
- * of every request, in the order in which they came and were answered. Refuses to judge: `webhook-verdict.ts`.
+ * Serves many receivers on one server, a path each, with scripted responses and delays, and records every request in
+ * order. `webhook-verdict.ts` checks the record.
  */
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { SeededChance } from '../../../src/core/chance.ts'
 
-/** How a request went: taken (2xx), refused by the receiver's mood, or its sender went away before the answer. */
+/** The outcome of a request: accepted (2xx), refused by the receiver's script, or its sender disconnected before the response. */
 export type ReceiptEnd = 'taken' | 'refused' | 'cut'
 
 /** One request. `came` and `answered` count on one counter, so that they can be compared. */
@@ -17,7 +17,7 @@ export interface Receipt {
   webhookId: string
   headers: IncomingHttpHeaders
   body: string
-  /** How many kills there were before it. */
+  /** The number of kills before it. */
   life: number
   came: number
   /** null: not yet, or never. */
@@ -25,13 +25,13 @@ export interface Receipt {
   end: ReceiptEnd | null
 }
 
-/** What a receiver does with a request; `tries` counts those with this id, this one included. */
+/** The scripted response to a request; `tries` counts those with this id, this one included. */
 export type ReceiverMood = (
   request: { webhookId: string; tries: number },
   chance: SeededChance,
 ) => { status: number | 'break'; afterMs: number }
 
-/** Moods that a campaign's endpoints have. */
+/** The scripts of a campaign's endpoints. */
 export const receiverMoods = {
   healthy: (_request, chance) => ({ status: 204, afterMs: chance.between(0, 20) }),
   slow: (_request, chance) => ({ status: 200, afterMs: chance.between(100, 600) }),
@@ -43,10 +43,10 @@ export const receiverMoods = {
 } satisfies Record<string, ReceiverMood>
 
 export interface MoodyReceiver extends AsyncDisposable {
-  /** The address of a receiver. */
+  /** The URL of a receiver. */
   url(receiver: string): string
   readonly receipts: readonly Receipt[]
-  /** A process was killed: what comes from now on is of the next life. */
+  /** A process was killed: later requests come from the next one. */
   killed(): void
 }
 
@@ -65,7 +65,7 @@ export async function startMoodyReceiver(
     try {
       for await (const chunk of request) chunks.push(chunk)
     } catch {
-      // The sender died before the body was whole: nothing was received.
+      // The sender crashed before the body was complete: nothing was received.
       return
     }
     const webhookId = String(request.headers['webhook-id'])

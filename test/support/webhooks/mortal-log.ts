@@ -1,8 +1,8 @@
-/** A log as one process has it whose writes to tables last three milliseconds, and are not heard of again once it is dead. */
+/** Wraps a log for one process whose table writes take three milliseconds, and never resolve once the process is dead. */
 import type { Clock } from '../../../src/lifecycle/clock.ts'
 import type { Log } from '../../../src/log/log.ts'
 
-/** That log until `life` aborts: a write under way then is done, or not, as it was. */
+/** That log until `life` aborts; a write in flight then may or may not have taken effect. */
 export function mortalLog(log: Log, clock: Clock, life: AbortSignal): Log {
   const wait = async (): Promise<void> => {
     await new Promise<void>((resolve) => void clock.after(3, resolve))

@@ -1,7 +1,4 @@
-/**
- * Random worlds of webhooks and what must hold in each. Owns the draws and the verdict. Refuses to simulate: `webhook-world.ts`
- * does.
- */
+/** Draws random webhook worlds and checks what must hold in each. `webhook-world.ts` simulates them. */
 import type { StoredEvent } from '../../../src/archive/store/stored.ts'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { decodeCursor } from '../../../src/core/cursor.ts'
@@ -14,7 +11,7 @@ import { answer, endpointOf, hangs, healthy, type Mood, type Seen, WebhookWorld 
 
 const SECOND_MS = 1000
 const HOUR_MS = 3600 * SECOND_MS
-/** Longer than a delivery waits; those behind it in the order of their issuer may wait on. */
+/** Longer than a delivery waits; later ones in the order of their issuer may wait longer. */
 const LONGEST_HOURS = 72
 
 const fails: Mood = ({ chance }) => ({ end: answer(500), afterMs: chance.between(1, 400) })
@@ -37,12 +34,12 @@ const moods: Readonly<Record<string, (outageMs: readonly [number, number]) => Mo
       : healthy(attempt),
 }
 
-/** What became of a world. */
+/** The result of a world. */
 export interface PlayedWorld {
   world: WebhookWorld
-  /** Lives that ended without a word. */
+  /** The number of crashes. */
   crashes: number
-  /** Sentences about what must not be; empty where all is well. */
+  /** Sentences about violations; empty if there are none. */
   breaches: string[]
 }
 
@@ -113,7 +110,7 @@ function wasTaken({ status, endedMs }: Seen): boolean {
   return status === 204 && endedMs !== null
 }
 
-/** Rule 7: what durable positions have passed that is neither delivered nor in a row. */
+/** Rule 7: events behind a durable position that are neither delivered nor in a row. */
 function aheadOfItself(world: WebhookWorld): string[] {
   return [...world.endpoints.values()].flatMap((endpoint) => {
     const { id } = endpoint
@@ -145,7 +142,7 @@ function verdict(world: WebhookWorld): string[] {
   })
 }
 
-/** With nothing pending: what was neither taken nor died with a record. */
+/** With nothing pending: events neither accepted nor recorded as dead. */
 function lost(world: WebhookWorld): string[] {
   return [...world.endpoints.values()].flatMap((endpoint) => {
     const taken = new Set(
@@ -167,7 +164,7 @@ function fat(world: WebhookWorld): string[] {
     .map(([key, row]) => `${key} has ${JSON.stringify(row).length} characters`)
 }
 
-/** Taken again in a later life: at most `maxConcurrency` of a life, and nothing twice in one. */
+/** Accepted again after a crash: at most `maxConcurrency` per process, and nothing twice in one process. */
 function repeated({ id, maxConcurrency }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
   const lastLife = new Map<number, number>()
   const ofLife = new Map<number, number>()
@@ -196,7 +193,7 @@ function tooMany(world: WebhookWorld, { id, maxConcurrency }: DeliveryEndpoint):
   return most > maxConcurrency ? [`${id}: ${most} in flight of ${maxConcurrency}`] : []
 }
 
-/** Sent although an earlier one of the issuer was neither taken nor dead. */
+/** Sent although an earlier one of the issuer was neither accepted nor dead. */
 function outOfOrder(world: WebhookWorld, endpoint: DeliveryEndpoint, seen: readonly Seen[]): string[] {
   const takenAtMs = new Map<number, number>()
   for (const one of seen) {
@@ -218,7 +215,7 @@ function outOfOrder(world: WebhookWorld, endpoint: DeliveryEndpoint, seen: reado
   )
 }
 
-/** Tried again before the time that the receiver asked for, or else before the schedule's first delay. */
+/** Retried before the receiver's Retry-After, or else before the schedule's first delay. */
 function tooSoon({ id }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
   const last = new Map<number, Seen>()
   return seen.flatMap((one) => {

@@ -1,4 +1,4 @@
-/** What became of deliveries, as a user of a running bridge reads it over HTTP. */
+/** Reads the lists of attempts and deliveries of a running bridge over HTTP, as a user does. */
 import { getJson } from '../http/api-client.ts'
 
 /** An attempt as the API shows it. */

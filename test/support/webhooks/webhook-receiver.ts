@@ -1,4 +1,4 @@
-/** A receiver of webhooks on a real socket that checks each with the official library. Owns no promises of its own. */
+/** Receives webhooks on a real socket and verifies each with the official library. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'

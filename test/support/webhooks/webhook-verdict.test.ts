@@ -48,7 +48,7 @@ function receipt(number: number, came: number, parts: Partial<Receipt> = {}): Re
 const judge = (receipts: Receipt[], kills = 0) => judgeWebhooks([endpoint], receipts, kills)
 const whole = [receipt(1, 1), receipt(2, 3), receipt(3, 5)]
 
-test('all promises kept: nothing is broken, also where a kill explains a repetition or a refusal a retry', () => {
+test('no violation is found if all promises are kept, also if a kill explains a repeat or a refusal a retry', () => {
   expect(judge(whole)).toMatchObject({ owed: 3, received: 3, missing: 0, repeats: 0, broken: [] })
   const cut = receipt(1, 0, { end: 'cut', answered: null })
   expect(judge([cut, ...whole], 1)).toMatchObject({ repeats: 1, worstShare: 1, broken: [] })
@@ -79,7 +79,7 @@ test.each<[string, Receipt[], string]>([
     'wrong signature',
   ],
   ['an overtaking among one issuer’s', [receipt(3, 0), receipt(1, 2), receipt(2, 4)], '1 overtook'],
-])('a broken promise is told: %s', (_what, receipts, said) => {
+])('a violation is reported: %s', (_what, receipts, said) => {
   const kills = said.startsWith('2') ? 1 : 0
   expect(judge(receipts, kills).broken.join()).toContain(said)
 })

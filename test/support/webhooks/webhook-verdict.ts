@@ -1,7 +1,4 @@
-/**
- * Judges what receivers got through kills against what the log holds (contract §7). Owns the promises and their counting.
- * Refuses to know how anything was sent.
- */
+/** Checks what receivers got despite kills against the log's events (contract §7), and counts each violated promise. */
 import { Webhook } from 'standardwebhooks'
 import { webhookId } from '../../../src/core/signature.ts'
 import type { ApiEvent } from '../http/api-client.ts'

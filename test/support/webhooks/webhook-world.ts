@@ -1,7 +1,7 @@
 /**
- * A whole world around the worker of one shard, in simulated time: a log that grows, receivers with moods, a shard whose rows
- * survive crashes and whose last write may be lost, done, or half done. Owns the simulation and its own count of what was
- * received. Everything is drawn from one seed, so a failing run can be run again.
+ * Simulates everything around the worker of one shard: a growing log, receivers with scripted behaviour, and a shard
+ * whose rows survive crashes and whose last write may be lost, done, or half done. It counts what was received itself.
+ * Everything is drawn from one seed, so a failing run can be repeated.
  */
 import { createSecretKey } from 'node:crypto'
 import type { AttemptEnd } from '../../../src/core/attempt-end.ts'

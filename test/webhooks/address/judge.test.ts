@@ -18,20 +18,20 @@ function verdictOn(text: string, rules: keyof typeof ruleSets): UrlExpectation {
 test.each(
   urlCases.map((one) => ({ one, name: JSON.stringify(`${one[0]}:${one[1]}`.slice(0, 70)), why: one[3] })),
 )(
-  'the URL $name is judged by its parsed host ($why)',
+  'the URL $name is checked by its parsed host ($why)',
   ({ one: [scheme, rest, expected, , rules = 'plain'] }) => {
     expect(verdictOn(`${scheme}:${rest}`, rules)).toBe(expected)
   },
 )
 
 test.each(addressCases.map((one) => ({ one, address: one[0], why: one[2] })))(
-  'the address $address is judged as what it stands for ($why)',
+  'the address $address is checked as the address that it embeds or is ($why)',
   ({ one: [address, expected, , rules = 'plain'] }) => {
     expect(judgeAddress(address, ruleSets[rules]).kind).toBe(expected)
   },
 )
 
-test('the corpus has the size that was asked for, and no case twice', () => {
+test('the corpus has the required size and no duplicate case', () => {
   const keys = [
     ...urlCases.map(([scheme, rest, , , rules]) => `${rules} ${scheme}:${rest}`),
     ...addressCases.map(([address, , , rules]) => `${rules} ${address}`),
@@ -40,7 +40,7 @@ test('the corpus has the size that was asked for, and no case twice', () => {
   expect(keys.length).toBeGreaterThanOrEqual(300)
 })
 
-test('no IPv4 address passes that the registries call special, and every other does, however it is folded', () => {
+test('the guard refuses every special IPv4 address of the registries and allows every other, in any notation', () => {
   const nearEdges = fc
     .integer({ min: 0, max: 0xff_ff_ff_ff })
     .chain((any) =>
@@ -65,7 +65,7 @@ test('no IPv4 address passes that the registries call special, and every other d
   )
 })
 
-test('no IPv6 address passes that the registries call special, and every other does, however it is written', () => {
+test('the guard refuses every special IPv6 address of the registries and allows every other, in any notation', () => {
   const prefixes = fc.constantFrom(
     ...[
       '0',
@@ -96,7 +96,7 @@ test('no IPv6 address passes that the registries call special, and every other d
   )
 })
 
-test('a URL that is taken leads where its text says for every parser: nothing is dropped or turned', () => {
+test('every URL parser finds the same target in an accepted URL: no part is dropped or changed', () => {
   const piece = fc.constantFrom(
     ...[
       'https:',
@@ -123,7 +123,7 @@ test('a URL that is taken leads where its text says for every parser: nothing is
       const verdict = judgeUrl(text, ruleSets.plain)
       if (verdict.kind === 'refused') return
       expect(text).not.toMatch(/[\\\s#]|^[^/]*\/\/[^/?]*@/u)
-      // Pieces that run together, such as `a.examplehttps`, are names too. Dots may be written as %2e.
+      // Concatenated pieces, such as `a.examplehttps`, are names too. Dots may be encoded as %2e.
       const { scheme, host } = verdict.target
       expect(decodeURIComponent(text).startsWith(`${scheme}://${host}`), text).toBe(true)
       expect(URL.parse(verdict.target.url)?.href).toBe(verdict.target.url)
@@ -132,7 +132,7 @@ test('a URL that is taken leads where its text says for every parser: nothing is
   )
 })
 
-test('a target has what a connection needs: name without its last dot, port, path', () => {
+test('a target has what a connection needs: name without trailing dot, port, path', () => {
   const absolute = 'hooks.example.'
   expect(judgeUrl(`https://${absolute.toUpperCase()}:8443/a/../b?x=1`, plain)).toEqual({
     kind: 'ok',
@@ -147,7 +147,7 @@ test('a target has what a connection needs: name without its last dot, port, pat
   })
 })
 
-test('a refused host is one sentence, whatever was refused of it', () => {
+test('the error for a refused host is one sentence, whatever part was refused', () => {
   const messages = ['localhost', 'intranet', '10.0.0.1', '[::1]', '8.8.8.8', 'metadata'].map((host) => {
     const verdict = judgeUrl(`https:${'//'}${host}/`, plain)
     return verdict.kind === 'refused' ? verdict.message : 'taken'

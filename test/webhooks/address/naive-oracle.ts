@@ -1,6 +1,6 @@
 /**
- * Which addresses are special, by ranges of whole numbers written down from the registries, and the ways to write an
- * address. Owns a second opinion on `src/webhooks/address`: shares neither its tables, nor its reading, nor its arithmetic.
+ * Decides which addresses are special, by number ranges copied from the registries, and lists the notations of an
+ * address. It shares no table, parser or arithmetic with `src/webhooks/address`, as an independent check.
  */
 
 type Range = readonly [first: bigint, last: bigint]
@@ -38,7 +38,7 @@ const SPECIAL_V4: readonly Range[] = [
   v4(240, 0, 0, 28),
 ]
 
-/** Where an IPv4 address stands in the last 32 bits. */
+/** Prefixes with an IPv4 address in the last 32 bits. */
 const FOLDED: readonly Range[] = [
   v6([], 96),
   v6([0, 0, 0, 0, 0, 0xffff], 96),
@@ -67,7 +67,7 @@ export function isSpecialV4(value: bigint): boolean {
   return within(SPECIAL_V4, value)
 }
 
-/** Whether an IPv6 address is special, or stands for an IPv4 one that is. */
+/** Whether an IPv6 address is special, or embeds an IPv4 one that is. */
 export function isSpecialV6(value: bigint): boolean {
   return within(FOLDED, value) ? isSpecialV4(value % 2n ** 32n) : within(SPECIAL_V6, value)
 }
@@ -80,7 +80,7 @@ function groupsOf(value: bigint): string[] {
   return Array.from({ length: 8 }, (_, at) => ((value / 2n ** BigInt(112 - 16 * at)) % 65_536n).toString(16))
 }
 
-/** An IPv4 address as itself, and inside each IPv6 form that stands for it, dotted and in hex. */
+/** An IPv4 address itself, and embedded in each IPv6 form, dotted and in hex. */
 export function spellingsOfV4(value: bigint): string[] {
   const prefixes = ['::ffff:', '::ffff:0:', '64:ff9b::', '64:ff9b:1::', '::']
   const [high = '', low = ''] = groupsOf(value).slice(6)

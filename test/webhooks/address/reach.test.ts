@@ -10,7 +10,7 @@ import { ruleSets } from './corpus/cases.ts'
 import { nameCases, proxyCases, rebindingCases, redirectCases } from './corpus/names.ts'
 
 const open: AsyncDisposable[] = []
-/** Listens beside the public host on its port, wherever a bypass would lead; nothing ever comes. */
+/** Listens on the public host's port at every address that a bypass would reach; no connection may arrive. */
 const forbidden: Receiver[] = []
 let host: Receiver
 let reply = answering(200)
@@ -40,7 +40,7 @@ function trial(options: Parameters<typeof createTrial>[0]): Trial {
 
 const hook = (): string => `http://hooks.example:${host.port}/`
 
-/** How an attempt ended, in a word. */
+/** The outcome of an attempt, as one word. */
 async function endOf(sender: Trial, url = hook()): Promise<string> {
   const { end } = await sender.send(url)
   if (end.kind === 'answered') return end.status === 200 ? 'ok' : String(end.status)
@@ -50,7 +50,7 @@ async function endOf(sender: Trial, url = hook()): Promise<string> {
 test.each(
   nameCases.map((one) => ({ one, name: `${one[0]} → ${one[1].slice(0, 3).join(' ')}`, why: one[3] })),
 )(
-  'the name $name is judged by all its answers, which are asked for once ($why)',
+  'the name $name is checked by all its addresses, from a single lookup ($why)',
   async ({ one: [rest, answers, expected, , rules = 'plain'] }) => {
     let asked = 0
     const target = targetOf(`https://${rest}/`, ruleSets[rules])
@@ -64,7 +64,7 @@ test.each(
 )
 
 test.each(rebindingCases.map(([answers, ends, why]) => ({ answers, ends, why })))(
-  'a name that flips never leads an attempt to the private host: $why',
+  'a name that changes its addresses never leads an attempt to the private host: $why',
   async ({ answers, ends }) => {
     const before = host.requests.length
     const sender = trial({ answers })
@@ -96,7 +96,7 @@ async function startProxy(certificate?: TestCertificate): Promise<ConnectProxy> 
 }
 
 test.each(proxyCases.map(([answers, end, asked, why]) => ({ answers, end, asked, why })))(
-  'behind the proxy the guard holds: $why',
+  'the address guard applies behind the proxy too: $why',
   async ({ answers, end, asked }) => {
     const proxy = await startProxy()
     const proxyUrl = proxy.url.replace('//', '//user:w%40rd@')
@@ -107,7 +107,7 @@ test.each(proxyCases.map(([answers, end, asked, why]) => ({ answers, end, asked,
   },
 )
 
-test('a proxy that refuses, or is away, is a failed connection', async () => {
+test('a proxy that refuses or is unreachable is a connection failure', async () => {
   const refusing = await startProxy()
   refusing.mood(403)
   const refused = await trial({ proxyUrl: refusing.url }).send(hook())
@@ -120,7 +120,7 @@ test('a proxy that refuses, or is away, is a failed connection', async () => {
   expect(away).toMatchObject({ end: { fault: 'connect' }, phase: 'connect' })
 })
 
-test('a proxy over TLS is used where its certificate holds, and asked for nothing where it does not', async () => {
+test('a TLS proxy is used if its certificate is valid; otherwise it receives no request', async () => {
   const { ca, issue } = createTestAuthority()
   const proxy = await startProxy(issue(['localhost']))
   const stranger = await startProxy(createTestAuthority().issue(['localhost']))
@@ -135,9 +135,9 @@ test('a proxy over TLS is used where its certificate holds, and asked for nothin
 })
 
 test.each([
-  ['takes the request and says nothing', 'http'],
-  ['says nothing to a handshake', 'https'],
-])('a proxy that %s is over after five seconds, and is left', async (_what, scheme) => {
+  ['accepts the request and never responds', 'http'],
+  ['never responds to the TLS handshake', 'https'],
+])('a proxy that %s times out after five seconds and its connection is closed', async (_what, scheme) => {
   const clock = createManualClock()
   const silent = await startRawReceiver(() => undefined)
   open.push(silent)
@@ -148,7 +148,7 @@ test.each([
   await expect.poll(silent.open).toBe(0)
 })
 
-test('the proxy of the environment is never used', async () => {
+test('the proxy settings of the environment are never used', async () => {
   const proxy = await startProxy()
   for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy']) {
     vi.stubEnv(name, proxy.url)
@@ -158,7 +158,7 @@ test('the proxy of the environment is never used', async () => {
   expect(proxy.asked).toEqual([])
 })
 
-test('a socket that stands elsewhere than where it was sent gets no byte', async () => {
+test('a socket connected to another address than the checked one receives no byte', async () => {
   const decoy = await startReceiver(answering(200), { address: '127.0.0.5' })
   open.push(decoy)
   for (const scheme of ['http', 'https']) {
@@ -170,7 +170,7 @@ test('a socket that stands elsewhere than where it was sent gets no byte', async
   expect(decoy.requests).toEqual([])
 })
 
-test('a public address that turns out to be this machine’s own is refused', async () => {
+test('a public address that turns out to be one of this machine is refused', async () => {
   const sender = trial({
     answers: [['8.8.8.8']],
     dial: () => {

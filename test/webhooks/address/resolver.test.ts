@@ -12,7 +12,7 @@ afterEach(() => {
   for (const socket of open.splice(0)) socket.close()
 })
 
-/** A name server that knows these records of every name: type and address bytes; null: it never answers that type. */
+/** A name server with these records for every name: type and address bytes; null: no response for that type. */
 async function startNameServer(
   records: Partial<Record<number, readonly number[][] | null>>,
 ): Promise<string> {
@@ -43,7 +43,7 @@ async function startNameServer(
   return `127.0.0.1:${server.address().port}`
 }
 
-test('a name’s addresses of both families are asked for, IPv4 first', async () => {
+test('the resolver looks up both address families of a name and lists IPv4 first', async () => {
   const v6 = [0x26, 0x06, 0x47, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x11]
   const server = await startNameServer({
     [A]: [
@@ -55,17 +55,17 @@ test('a name’s addresses of both families are asked for, IPv4 first', async ()
   expect(await createResolver([server])('hooks.example')).toEqual(['8.8.8.8', '10.0.0.1', '2606:4700::1111'])
 })
 
-test('one family is enough', async () => {
+test('one address family is enough', async () => {
   const server = await startNameServer({ [A]: [[8, 8, 8, 8]] })
   expect(await createResolver([server])('hooks.example')).toEqual(['8.8.8.8'])
 })
 
-test('a name that does not exist is told by the code of Node’s DNS', async () => {
+test('the error for a name that does not exist carries the code of Node’s DNS', async () => {
   const server = await startNameServer({})
   await expect(createResolver([server])('hooks.example')).rejects.toMatchObject({ code: 'ENOTFOUND' })
 })
 
-test('an answer is asked for once by all who want it at the same time, and held five seconds', async () => {
+test('concurrent lookups of a name share one query, whose response is cached for five seconds', async () => {
   const clock = createManualClock()
   const asked: string[] = []
   const resolve = holdAnswers(async (name) => {
@@ -84,7 +84,7 @@ test('an answer is asked for once by all who want it at the same time, and held 
   expect(asked).toEqual(['a', 'b', 'a'])
 })
 
-test('a clock that is set back holds no answer longer, and a failure is not held', async () => {
+test('setting the clock back does not extend the cache, and failures are not cached', async () => {
   const clock = createManualClock()
   let asked = 0
   const resolve = holdAnswers(async () => {

@@ -79,7 +79,7 @@ async function worldOf(wrap: (journal: Journal<AttemptPage>) => Journal<AttemptP
   return { id, clock, endpoints, journal, path, lines, open, tell }
 }
 
-test('follows the journal, and goes on over a restart where its file stopped', async () => {
+test('follows the journal and resumes after a restart at the position in its file', async () => {
   const asked: (string | null)[] = []
   const world = await worldOf((journal) => ({
     ...journal,
@@ -102,7 +102,7 @@ test('follows the journal, and goes on over a restart where its file stopped', a
 })
 
 describe('attempts from the journal', () => {
-  /** Where a new process would go on reading if this one were killed now. */
+  /** The position at which a new process would resume if this one were killed now. */
   const positionIn = (path: string): string | null => {
     for (const side of ['', '-wal']) copyFileSync(`${path}${side}`, `${path}.copy${side}`)
     const store = new AttemptStore({ path: `${path}.copy`, durable: false, onDamage: () => undefined })
@@ -111,7 +111,7 @@ describe('attempts from the journal', () => {
     return position
   }
 
-  test('are listed at once, and move the position of the file when they have waited for five seconds', async () => {
+  test('are listed at once, and advance the position in the file after five seconds', async () => {
     const world = await worldOf()
     const { sequences, close } = world.open()
     await world.tell(1, 2)
@@ -127,7 +127,7 @@ describe('attempts from the journal', () => {
     await close()
   })
 
-  test('are written without a wait where there are ten thousand', async () => {
+  test('are written without a delay when ten thousand are pending', async () => {
     const world = await worldOf()
     const { close } = world.open()
     for (let page = 0; page < 10; page++) {
@@ -138,7 +138,7 @@ describe('attempts from the journal', () => {
   })
 })
 
-test('passes over what it cannot read, and says how much', async () => {
+test('skips unreadable records and logs how many', async () => {
   const world = await worldOf()
   const { sequences, close } = world.open()
   await world.journal.append([{ epoch: 7, attempts: [] } as unknown as AttemptPage])
@@ -160,7 +160,7 @@ test.each<[string, (path: string) => void]>([
       db.close()
     },
   ],
-])('makes its file anew from the journal where it %s', async (_, spoil) => {
+])('recreates its file from the journal if it %s', async (_, spoil) => {
   const world = await worldOf()
   await world.tell(1, 2, 3)
   spoil(world.path)
@@ -170,14 +170,14 @@ test.each<[string, (path: string) => void]>([
   await close()
 })
 
-test('makes its file anew when the damage shows only while it serves', async () => {
+test('recreates its file when damage only shows while it runs', async () => {
   const world = await worldOf()
   const first = world.open()
   await world.tell(1, 2, 3)
   await until(() => first.sequences().length === 3)
   await first.close()
   const bytes = readFileSync(world.path)
-  // What is read when it is opened lies in the first three pages.
+  // Opening the file reads only its first three pages.
   writeFileSync(world.path, bytes.fill(0xff, 3 * 8192))
   const { history, sequences, close } = world.open()
   const list = () => history.attempts(world.id, { outcomes: attemptOutcomes, before: null, limit: 9 })
@@ -191,7 +191,7 @@ test('makes its file anew when the damage shows only while it serves', async () 
   await close()
 })
 
-test('waits for a journal that is away, and starts from its file again', async () => {
+test('waits while the journal is unavailable, then rebuilds from its file', async () => {
   let isAway = true
   const world = await worldOf((journal) => ({
     ...journal,
@@ -212,7 +212,7 @@ test('waits for a journal that is away, and starts from its file again', async (
   await close()
 })
 
-test('waits for a file that cannot be made, answers that it is not there, and goes on once it can', async () => {
+test('retries while the file cannot be created, answers unavailable meanwhile, and continues once it can', async () => {
   const world = await worldOf()
   const path = join(world.path, '..', 'later', 'attempts.db')
   const { history, sequences, close } = world.open(path)
@@ -229,7 +229,7 @@ test('waits for a file that cannot be made, answers that it is not there, and go
   await close()
 })
 
-test('forgets what is a week old, and the rows of an endpoint that was deleted', async () => {
+test('deletes rows older than a week, and the rows of a deleted endpoint', async () => {
   const world = await worldOf()
   const { history, sequences, close } = world.open()
   const lasting = wantedEndpoint()
@@ -258,7 +258,7 @@ test('forgets what is a week old, and the rows of an endpoint that was deleted',
   await close()
 })
 
-test('asks for no journal and makes no file before there is an endpoint', async () => {
+test('reads no journal and creates no file before the first endpoint exists', async () => {
   const log = createMemoryLog()
   const { endpoints, clock } = await endpointNode(log)
   const { logger } = keepingLogger()
@@ -287,8 +287,8 @@ test('asks for no journal and makes no file before there is an endpoint', async 
   expect(existsSync(path)).toBe(false)
 })
 
-describe('the history that is written directly', () => {
-  /** A node whose attempts go straight into the file, as on the embedded log. */
+describe('the attempt history with direct writes', () => {
+  /** A node that writes attempts directly to the file, as on the embedded log. */
   async function directWorld() {
     const world = await worldOf()
     const open = () => {
@@ -341,7 +341,7 @@ describe('the history that is written directly', () => {
     expect(appended).toEqual([])
   })
 
-  test('is written within half a second, so that a killed process loses no more', async () => {
+  test('writes within half a second, so that a killed process loses no more than that', async () => {
     const world = await directWorld()
     const { add, close } = world.open()
     add(1)
@@ -357,7 +357,7 @@ describe('the history that is written directly', () => {
     await close()
   })
 
-  test('continues what an older version wrote to the journal and the file', async () => {
+  test('continues the journal and the file of an older version', async () => {
     const world = await directWorld()
     const older = new AttemptHistory({
       path: world.path,
@@ -383,7 +383,7 @@ describe('the history that is written directly', () => {
     await close()
   })
 
-  test('begins anew where the file is damaged, keeps that file beside it, and says what is lost', async () => {
+  test('starts anew if the file is damaged, keeps that file as a copy, and logs what is lost', async () => {
     const world = await directWorld()
     writeFileSync(world.path, 'x'.repeat(9000))
     const { add, sequences, close, lines } = world.open()

@@ -15,7 +15,7 @@ import { answer, endpointOf, WebhookWorld } from '../../support/webhooks/webhook
 const MINUTE_MS = 60_000
 const refused = new BridgeError('log_unavailable', 'the disk is full')
 
-/** A journal whose port does what the test says with each page. */
+/** A journal with a scripted outcome for each page. */
 function worldOf(append: (page: AttemptPage) => Promise<void> = async () => undefined, bounds = queueBounds) {
   const clock = createManualClock()
   const metrics = createMetrics({ version: '0' })
@@ -41,7 +41,7 @@ function worldOf(append: (page: AttemptPage) => Promise<void> = async () => unde
     logger,
     bounds,
   })
-  /** Lets time pass, and what waited for it do its work. */
+  /** Advances the clock, and runs the work that waited for it. */
   const pass = async (ms: number, step = 50): Promise<void> => {
     for (let passed = 0; passed < ms; passed += step) {
       clock.advance(Math.min(step, ms - passed))
@@ -64,8 +64,8 @@ function worldOf(append: (page: AttemptPage) => Promise<void> = async () => unde
 
 const events = (lines: { event: string }[]) => lines.map(({ event }) => event)
 
-describe('the queue of attempts', () => {
-  test('gathers what comes within a quarter of a second into one page, in order', async () => {
+describe('the attempt queue', () => {
+  test('batches the attempts of a quarter of a second into one page, in order', async () => {
     const { queue, pages, pass, written } = worldOf()
     for (const sequence of [3, 1, 2]) queue.add(attemptedOf({ sequence }))
     expect(pages).toHaveLength(0)
@@ -76,7 +76,7 @@ describe('the queue of attempts', () => {
     expect([pages.length, written().map(({ sequence }) => sequence)]).toEqual([2, [3, 1, 2, 9]])
   })
 
-  test('writes a burst in pages that the log takes, whatever the answers hold, each of one epoch', async () => {
+  test('splits a burst into pages that the log accepts, whatever the responses contain, each page of one epoch', async () => {
     const { queue, pages, pass, written } = worldOf()
     const nul = String.fromCharCode(0).repeat(1024)
     for (let sequence = 1; sequence <= 3000; sequence++) {
@@ -96,7 +96,7 @@ describe('the queue of attempts', () => {
     for (const page of pages) expect(JSON.stringify(page).length).toBeLessThan(LARGEST_ROW_BYTES)
   })
 
-  test('keeps what the log does not take, writes it once it does, and says each once', async () => {
+  test('keeps attempts that the log rejects, writes them once it accepts them, and logs each outcome once', async () => {
     let isAway = true
     const { queue, lines, pass, written } = worldOf(async () => {
       if (isAway) throw refused
@@ -111,7 +111,7 @@ describe('the queue of attempts', () => {
     expect(events(lines)).toEqual(['attempt_history.write_failed', 'attempt_history.write_recovered'])
   })
 
-  test('drops what does not fit, by count and by bytes, and counts it; a line a minute says so', async () => {
+  test('drops what exceeds its limits of count and bytes, counts it, and logs one line a minute', async () => {
     for (const bounds of [
       { attempts: 10, bytes: 1e9 },
       { attempts: 1e9, bytes: 3070 },
@@ -132,7 +132,7 @@ describe('the queue of attempts', () => {
     }
   })
 
-  test('goes on after a page that the log will never take', async () => {
+  test('continues after a page that the log rejects for good', async () => {
     const { queue, lines, pass, written, dropped } = worldOf(async ({ attempts }) => {
       if (attempts[0]?.sequence === 1) throw new RangeError('too large')
     })
@@ -147,7 +147,7 @@ describe('the queue of attempts', () => {
     ])
   })
 
-  test('writes what waits when it is closed, at once, and takes nothing more', async () => {
+  test('writes pending attempts at once when it is closed, and accepts no more', async () => {
     const { queue, written, dropped, calls } = worldOf()
     for (let sequence = 1; sequence <= 1200; sequence++) queue.add(attemptedOf({ sequence }))
     await queue.close()
@@ -158,7 +158,7 @@ describe('the queue of attempts', () => {
     expect(await dropped()).toBe(1)
   })
 
-  test('lets a stop wait for two seconds and no longer, and says what was lost', async () => {
+  test('delays a stop by at most two seconds, and logs what was lost', async () => {
     for (const append of [() => Promise.reject(refused), () => new Promise<void>(() => undefined)]) {
       const { queue, lines, pass, dropped } = worldOf(append)
       for (let sequence = 1; sequence <= 600; sequence++) queue.add(attemptedOf({ sequence }))
@@ -176,8 +176,8 @@ describe('the queue of attempts', () => {
   })
 })
 
-test('a queue whose sink refuses, hangs or is full changes no attempt and no row of any delivery', async () => {
-  /** What receivers saw and what was kept over three hours of an endpoint that fails for a while. */
+test('never changes an attempt or a delivery row, even if its sink refuses, hangs or is full', async () => {
+  /** The receivers' requests and the stored rows over three hours of an endpoint that fails for a while. */
   const play = async (append: Journal<AttemptPage>['append'], bounds = queueBounds) => {
     const fails = ({ nowMs }: { nowMs: number }) => ({
       end: answer(nowMs % 7_200_000 < 3_600_000 ? 500 : 204),

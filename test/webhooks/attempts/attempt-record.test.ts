@@ -30,8 +30,8 @@ const record: fc.Arbitrary<AttemptRecord> = fc.record({
   response: fc.option(fc.string()),
 })
 
-describe('an attempt in the journal', () => {
-  test('is read back as it was written, whatever it holds', () => {
+describe('an attempt record in the journal', () => {
+  test('decodes to exactly what was encoded', () => {
     fc.assert(
       fc.property(fc.array(record, { maxLength: 5 }), (attempts) => {
         const stored = JSON.parse(JSON.stringify(attemptPage(EPOCH, attempts)))
@@ -40,7 +40,7 @@ describe('an attempt in the journal', () => {
     )
   })
 
-  test('says what became of the delivery, and when the next try is due', () => {
+  test('holds the outcome of the delivery and the time of the next attempt', () => {
     const kept = (parts: Parameters<typeof attemptedOf>[0]) => {
       const attempted = attemptedOf({ sequence: 7, attempt: 2, startedMs: 500, ...parts })
       return attemptRecord(attempted, 1000)
@@ -68,7 +68,7 @@ describe('an attempt in the journal', () => {
     expect(dead).toMatchObject({ status: null, outcome: 'dns', result: 'dead', dueMs: null })
   })
 
-  test('takes as little room as it has to say: below 180 bytes where it was delivered', () => {
+  test('is compact: below 180 bytes for a successful delivery', () => {
     const eventId = 'urn:newsml:example:2026-01-06:1234567890'
     const plain = recordOf({ endpointId: `ep_${'0'.repeat(21)}`, eventId, sequence: 123_456, atMs: 1.8e12 })
     const of = (count: number) => JSON.stringify(attemptPage(EPOCH, Array(count).fill(plain))).length
@@ -81,11 +81,11 @@ describe('an attempt in the journal', () => {
     [{ epoch: EPOCH }, 1],
     [{ epoch: 5, attempts: [] }, 1],
     [{ epoch: EPOCH, attempts: [null, 3, {}] }, 3],
-  ])('is passed over where it is none: %j', (value, unreadable) => {
+  ])('is skipped if it is invalid: %j', (value, unreadable) => {
     expect(readAttemptPage(value)).toEqual({ attempts: [], unreadable })
   })
 
-  test('of a form of another version leaves those beside it readable', () => {
+  test('of an unknown version leaves the records beside it readable', () => {
     const { epoch, attempts } = attemptPage(EPOCH, [recordOf(), recordOf({ sequence: 2 })])
     const [first, second] = attempts
     const odd = [

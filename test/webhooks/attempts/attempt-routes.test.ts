@@ -8,7 +8,7 @@ import { recordOf } from '../../support/webhooks/attempted.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 1, 6)
 
-/** An endpoint of whose attempts the journal tells. */
+/** An endpoint with attempts in the journal. */
 async function worldOf(api: ApiServer, ...attempts: Partial<AttemptRecord>[]) {
   const { body } = await ask(api, TOKEN, '/v1/webhooks', 'POST', { url: 'https://hooks.example/in' })
   const path = `/v1/webhooks/${body.id}`
@@ -30,7 +30,7 @@ const failure = {
 } as const
 
 describe('GET /v1/webhooks/{id}/attempts', () => {
-  test('lists attempts in the shape of the contract, the newest first', async () => {
+  test('lists attempts in the documented shape, newest first', async () => {
     await using api = await startApi({ count: 3 })
     const { id, get } = await worldOf(
       api,
@@ -69,7 +69,7 @@ describe('GET /v1/webhooks/{id}/attempts', () => {
     expect(first.id > second.id).toBe(true)
   })
 
-  test('pages, and chooses by outcome', async () => {
+  test('paginates, and filters by outcome', async () => {
     await using api = await startApi({ count: 9 })
     const { get } = await worldOf(
       api,
@@ -89,7 +89,7 @@ describe('GET /v1/webhooks/{id}/attempts', () => {
 })
 
 describe('GET /v1/webhooks/{id}/deliveries', () => {
-  test('says how each delivery stands, in the shape of the contract, the newest event first', async () => {
+  test('lists the state of each delivery in the documented shape, newest event first', async () => {
     await using api = await startApi({ count: 9 })
     const { get } = await worldOf(
       api,
@@ -144,7 +144,7 @@ test.each([
   ])
 })
 
-test('the id is judged before anything else of the request, and the scope is to read', async () => {
+test('the id is checked before the rest of the request, and the scope is the one for reading', async () => {
   await using api = await startApi()
   const { get } = await worldOf(api)
   for (const path of ['/attempts', '/deliveries']) {

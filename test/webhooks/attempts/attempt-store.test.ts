@@ -17,7 +17,7 @@ const attemptsOf = (store: AttemptStore, parts: object = {}, id = 'ep_1') =>
 const deliveriesOf = (store: AttemptStore, parts: object = {}, id = 'ep_1') =>
   store.deliveries(id, { epoch: EPOCH, states: deliveryStates, before: null, limit: 1000, ...parts })
 
-/** A few endpoints and events, so that attempts meet. */
+/** Few endpoints and events, so that attempts share them. */
 const record: fc.Arbitrary<AttemptRecord> = fc
   .record({
     endpointId: fc.constantFrom('ep_1', 'ep_2'),
@@ -30,14 +30,14 @@ const record: fc.Arbitrary<AttemptRecord> = fc
     response: fc.option(fc.constantFrom('', 'busy', String.fromCharCode(0, 0x20ac))),
   })
   .map(recordOf)
-/** No two at one place but those that are the same, as the machine gives them. */
+/** Attempts with equal keys are equal, as the state machine produces them. */
 const history = fc.uniqueArray(record, {
   maxLength: 30,
   selector: ({ endpointId, atMs }) => `${endpointId} ${atMs}`,
 })
 
 describe('the attempt store', () => {
-  test('lists the attempts of an endpoint as they were, the newest first, whatever is asked for', () => {
+  test('lists the attempts of an endpoint unchanged, newest first, under any filter and limit', () => {
     fc.assert(
       fc.property(
         history,
@@ -61,7 +61,7 @@ describe('the attempt store', () => {
     )
   })
 
-  test('says how each delivery stands after its latest attempt, in whatever order and however often they come', () => {
+  test('derives the state of each delivery from its latest attempt, in any order and with any number of repeats', () => {
     fc.assert(
       fc.property(history, fc.infiniteStream(fc.nat()), (attempts, chance) => {
         const shuffled = [...attempts, ...attempts.slice(0, 5)]
@@ -94,7 +94,7 @@ describe('the attempt store', () => {
     )
   })
 
-  test('pages through deliveries, and shows those of one epoch of the log alone', () => {
+  test('paginates deliveries, and lists only those of one epoch of the log', () => {
     const store = newStore(
       [5, 1, 4, 2, 3].flatMap((sequence) => [
         recordOf({ sequence, result: sequence % 2 === 0 ? 'dead' : 'delivered' }),
@@ -112,13 +112,13 @@ describe('the attempt store', () => {
     store.close()
   })
 
-  test('tells when the next try is due', () => {
+  test('returns the time of the next attempt', () => {
     const store = newStore([recordOf({ result: 'retry', dueMs: 77, status: null, outcome: 'dns' })])
     expect(deliveriesOf(store)).toMatchObject([{ state: 'pending', nextMs: 77, lastStatus: null }])
     store.close()
   })
 
-  test('forgets what is old in slices, with the deliveries and answers that only it has, and nothing else', () => {
+  test('deletes old attempts in slices, with the deliveries and responses that only they refer to, and nothing else', () => {
     fc.assert(
       fc.property(
         history,
@@ -149,7 +149,7 @@ describe('the attempt store', () => {
     )
   })
 
-  test('forgets an endpoint whole', () => {
+  test('deletes all rows of an endpoint', () => {
     const store = newStore([recordOf({ outcome: 'dns', response: 'x' }), recordOf({ endpointId: 'ep_2' })])
     expect(store.endpointIds()).toEqual(['ep_1', 'ep_2'])
     while (store.forget('ep_1', null, 1) > 0);

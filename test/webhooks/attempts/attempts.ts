@@ -1,6 +1,4 @@
-/**
- * Attempts of a test: the product's own parts with a resolver that a test writes. Owns putting them together, and their end.
- */
+/** Builds webhook attempts for tests: the product's own parts with a resolver that a test scripts. */
 import type { Clock } from '../../../src/lifecycle/clock.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Dial, systemDial } from '../../../src/webhooks/address/connector.ts'
@@ -11,7 +9,7 @@ import type { Resolve } from '../../../src/webhooks/address/resolver.ts'
 import { type AddressRules, addressRules } from '../../../src/webhooks/address/rules.ts'
 import { type AttemptReport, attemptDelivery } from '../../../src/webhooks/send/attempt.ts'
 
-/** 127.0.0.2 plays the public host; all else of this machine stays refused. */
+/** 127.0.0.2 plays the public host; every other address of this machine stays refused. */
 export const trialRules: AddressRules = addressRules({
   allowNets: ['127.0.0.2/32'],
   allowHttp: true,
@@ -20,9 +18,9 @@ export const trialRules: AddressRules = addressRules({
 
 export interface Trial {
   pools: Pools
-  /** Names the resolver was asked for. */
+  /** The names that the resolver looked up. */
   asked: string[]
-  /** One attempt to `url`. */
+  /** Makes one attempt to `url`. */
   send(
     url: string,
     options?: { body?: string; headers?: Record<string, string>; signal?: AbortSignal },
@@ -30,7 +28,7 @@ export interface Trial {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** The parts of one process. `answers`: what each question for a name is answered, the last one for ever. */
+/** The parts of one process. `answers`: the result of each lookup of a name in turn, the last one repeatedly. */
 export function createTrial({
   answers = [['127.0.0.2']],
   rules = trialRules,
@@ -65,7 +63,7 @@ export function createTrial({
   }
 }
 
-/** The target of a URL that the rules take. */
+/** The target of an accepted URL. */
 export function targetOf(url: string, rules: AddressRules): WebhookTarget {
   const verdict = judgeUrl(url, rules)
   if (verdict.kind === 'refused') throw new Error(`${url} is refused: ${verdict.refusal}`)

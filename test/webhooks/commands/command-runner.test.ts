@@ -64,7 +64,7 @@ function replay(after: number, until: number, parts: Partial<ReplayCommand> = {}
   return { kind: 'replay', epoch: EPOCH, after, until, only: null, atMs: 0, ...parts }
 }
 
-/** How often each sequence was taken. */
+/** The number of times each sequence was accepted. */
 function takenOf(world: WebhookWorld): Map<number, number> {
   const counts = new Map<number, number>()
   for (const { sequence, status, endedMs } of world.seen) {
@@ -73,8 +73,8 @@ function takenOf(world: WebhookWorld): Map<number, number> {
   return counts
 }
 
-describe('commands', () => {
-  test('are carried out in the order they were asked for, one replay of an endpoint at a time', async () => {
+describe('webhook commands', () => {
+  test('run in the order of their requests, one replay of an endpoint at a time', async () => {
     const { world, asker, left, lines, end } = await commandedWorld()
     const asked = [
       asker.put('one', 'rp_b', replay(0, 30, { atMs: 1 })),
@@ -93,7 +93,7 @@ describe('commands', () => {
     await end()
   })
 
-  test('survive every kill: what is in the window comes once more, and a finished replay does not begin again', async () => {
+  test('survive every kill: events of the window are sent once more, and a finished replay does not start again', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(),
@@ -123,7 +123,7 @@ describe('commands', () => {
     )
   })
 
-  test('of a log that was begun afresh are given up, and that is said', async () => {
+  test('of an earlier epoch of the log are dropped, and the drop is logged', async () => {
     const { world, asker, left, lines, end } = await commandedWorld()
     const asked = asker.put('one', 'rp_1', replay(4, 36, { epoch: 'Epoch000' }))
     await world.run(1000)
@@ -139,7 +139,7 @@ describe('commands', () => {
     await end()
   })
 
-  test('of an endpoint that is gone, and questions that nobody waits for, are taken away after a minute', async () => {
+  test('of a deleted endpoint, and requests that nobody awaits, are removed after a minute', async () => {
     const { world, asker, left, end } = await commandedWorld()
     const atMs = world.clock.now()
     const asked = [
@@ -154,7 +154,7 @@ describe('commands', () => {
     await end()
   })
 
-  test('that ask for a count are answered by who works on the endpoint, and by nobody in ten seconds else', async () => {
+  test('that request a count are answered by the endpoint’s shard owner, or time out after ten seconds', async () => {
     const { world, asker, left, kill, end } = await commandedWorld()
     const question = { kind: 'count', after: 0, until: 9, atMs: world.clock.now() } as const
     const { signal } = new AbortController()

@@ -19,7 +19,7 @@ const box = createSecretBox({ key: 'the key of this test, of thirty-two characte
 const NAMES = { filter: { types: ['webhook.disabled' as const] } }
 const HOUR_MS = 3_600_000
 
-/** A log with endpoints, and processes that work on them one after the other. */
+/** A log with endpoints, and successive processes that deliver to them. */
 function noticeWorld(statusOf: (endpointId: string, tries: number) => number = () => 204) {
   const clock = createManualClock()
   const log = createMemoryLog()
@@ -41,7 +41,7 @@ function noticeWorld(statusOf: (endpointId: string, tries: number) => number = (
     return { end, phase: 'body', startedMs, durationMs: 5, response: null, detail: null }
   }
   const settle = () => new Promise((resolve) => setImmediate(resolve))
-  /** Lets time pass, timer by timer. */
+  /** Advances the clock, timer by timer. */
   async function run(forMs: number): Promise<void> {
     const untilMs = clock.now() + forMs
     await settle()
@@ -93,7 +93,7 @@ async function make(
 }
 
 describe('webhook.disabled.v1', () => {
-  test('is sent to the tenant’s other active endpoints that name it, and to nobody else', async () => {
+  test('is sent only to the tenant’s other active endpoints that name it', async () => {
     const world = noticeWorld()
     const process = world.start()
     await make(world, process, { id: 'ep_bad', description: 'the desk', ...NAMES })
@@ -115,7 +115,7 @@ describe('webhook.disabled.v1', () => {
     process.kill()
   })
 
-  test('is tried again by the schedule of every delivery, and given up after the ninth try, in words', async () => {
+  test('is retried on the schedule of every delivery, and recorded as dead after the ninth attempt', async () => {
     const world = noticeWorld((id) => (id === 'ep_dead' ? 500 : 204))
     const process = world.start()
     await make(world, process, { id: 'ep_bad' })
@@ -135,7 +135,7 @@ describe('webhook.disabled.v1', () => {
     process.kill()
   })
 
-  test('ends where everybody is gone: each is disabled once, and waits then', async () => {
+  test('stops when every endpoint answers 410: each is disabled once, then waits', async () => {
     const world = noticeWorld(() => 410)
     const process = world.start()
     for (const id of ['ep_a', 'ep_b', 'ep_c']) await make(world, process, { id, ...NAMES })
@@ -148,7 +148,7 @@ describe('webhook.disabled.v1', () => {
     process.kill()
   })
 
-  test('is not sent for one that its owner changed before it was disabled', async () => {
+  test('is not sent for an endpoint that its owner changed before it was disabled', async () => {
     const world = noticeWorld()
     const process = world.start()
     await make(world, process, { id: 'ep_bad' })
@@ -161,7 +161,7 @@ describe('webhook.disabled.v1', () => {
     process.kill()
   })
 
-  test('is not repeated, and disables nobody again, where the owner makes the endpoint active before all are told', async () => {
+  test('is not repeated and disables nothing again if the owner re-enables the endpoint before all notifications are sent', async () => {
     const world = noticeWorld()
     const atMs = world.clock.now()
     const notice = { kind: 'notice', eventId: 'e', json: '{}', tries: 1, dueMs: 9e12, atMs } as const
@@ -181,7 +181,7 @@ describe('webhook.disabled.v1', () => {
     process.kill()
   })
 
-  test('reaches everybody over kills at any moment, always with the same webhook-id', async () => {
+  test('reaches every endpoint despite kills at any moment, always with the same webhook-id', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(40), { minLength: 1, maxLength: 5 }), async (kills) => {
         const world = noticeWorld((_, tries) => (tries === 1 ? 500 : 204))

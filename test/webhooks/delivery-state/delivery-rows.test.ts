@@ -17,7 +17,7 @@ const sequence = fc.integer({ min: 1, max: 999_999_999_999 })
 const rising = fc.uniqueArray(count, { maxLength: 5 }).map((members) => members.sort((a, b) => a - b))
 const status = fc.option(fc.integer({ min: 100, max: 599 }))
 
-/** A key with a row that may lie under it. */
+/** A key with a valid row for it. */
 const keyed: fc.Arbitrary<{ key: string; place: string; row: DeliveryRow }> = fc.oneof(
   fc.record({ sequence, ahead: rising, failingSinceMs: fc.option(count) }).map(({ sequence, ...rest }) => ({
     key: positionKey('ep_1'),
@@ -68,8 +68,8 @@ const keyed: fc.Arbitrary<{ key: string; place: string; row: DeliveryRow }> = fc
     })),
 )
 
-describe('a row of a shard', () => {
-  test('is read back from its JSON as it was written', () => {
+describe('a delivery row', () => {
+  test('decodes from its JSON to exactly what was written', () => {
     fc.assert(
       fc.property(keyed, ({ key, place, row }) => {
         const stored = JSON.parse(JSON.stringify({ ...row, ofLater: 1 }))
@@ -85,7 +85,7 @@ describe('a row of a shard', () => {
     )
   })
 
-  test('that lacks a field, or has it in another form, is damage that is named', () => {
+  test('with a missing or malformed field is reported as damage that names the field', () => {
     fc.assert(
       fc.property(keyed, fc.nat(), fc.constantFrom(undefined, -1, 0.5, 'no', [2, 1], {}), (good, at, bad) => {
         const names = Object.keys(good.row).filter(

@@ -14,7 +14,7 @@ import {
   sent,
 } from '../../support/webhooks/endpoint-machines.ts'
 
-/** One whose first eight deliveries have all failed at 0. */
+/** A machine whose first eight deliveries have all failed at 0. */
 function stoppedAnswering() {
   const { machine, offer, write } = machineOf()
   offer(...Array.from({ length: 8 }, (_, index) => event(index + 1)))
@@ -26,7 +26,7 @@ function stoppedAnswering() {
 }
 
 describe('an endpoint', () => {
-  test('has no more in flight than its slots, and a slot is free only when the outcome is durable', () => {
+  test('has no more deliveries in flight than slots, and frees a slot only when the outcome is durable', () => {
     const { machine, offer } = machineOf({ maxConcurrency: 2 })
     offer(event(1), event(2), event(3))
     expect(sent(machine)).toEqual([1, 2])
@@ -38,7 +38,7 @@ describe('an endpoint', () => {
     expect(sent(machine)).toEqual([3])
   })
 
-  test('writes what is delivered behind something open beside its position, which stays before that', () => {
+  test('stores deliveries completed out of order beside its position, which stays before the oldest open one', () => {
     const { machine, offer, write } = machineOf()
     offer(event(1), event(2), event(3))
     sent(machine)
@@ -49,7 +49,7 @@ describe('an endpoint', () => {
     expect(write().get('ep_1/position')).toMatchObject({ cursor: cursorAt(3), ahead: [] })
   })
 
-  test('tries a failure again exactly when it is due, and writes one row an attempt', () => {
+  test('retries a failed delivery exactly when it is due, and writes one row per attempt', () => {
     const { machine, offer, write } = machineOf()
     offer(event(1))
     sent(machine)
@@ -77,7 +77,7 @@ describe('an endpoint', () => {
     ])
   })
 
-  test('gives a delivery up after the ninth try, with a record', () => {
+  test('gives up a delivery after the ninth attempt, with a dead-delivery record', () => {
     const { machine, offer, write } = machineOf()
     offer(event(1))
     let nowMs = 0
@@ -98,7 +98,7 @@ describe('an endpoint', () => {
     expect(machine.wakeAtMs()).toBeNull()
   })
 
-  test('takes no more events while a thousand wait or could come to', () => {
+  test('reads no more events while a thousand are pending or could become pending', () => {
     const rows = new Map(
       Array.from({ length: MOST_WAITING - 1 }, (_, index) => {
         const { sequence, ...rest } = event(index + 1)
@@ -116,7 +116,7 @@ describe('an endpoint', () => {
     expect(machine.room()).toBe(0)
   })
 
-  test('that stops answering gets one probe at a time, and everything that is due when it answers again', () => {
+  test('that stops responding gets one probe at a time, and every due delivery when it responds again', () => {
     const { machine, write } = stoppedAnswering()
     expect(sent(machine, 4999)).toEqual([])
     expect(sent(machine, 5000)).toHaveLength(1)
@@ -129,7 +129,7 @@ describe('an endpoint', () => {
     expect(sent(machine, 35_000)).toHaveLength(3)
   })
 
-  test('that stopped answering gets at once what is due when its owner makes it active again', () => {
+  test('that stopped responding gets every due delivery at once when its owner re-enables it', () => {
     const { machine, write } = stoppedAnswering()
     expect(sent(machine, 5000)).toHaveLength(1)
     machine.ended(1, BROKEN, at(5000))
@@ -139,7 +139,7 @@ describe('an endpoint', () => {
     expect(sent(machine, 6000)).toEqual([2, 3, 4])
   })
 
-  test('that says it is gone is sent nothing more, and keeps what it was sent for a later day', () => {
+  test('that answers 410 is sent nothing more, and keeps its pending deliveries', () => {
     const { machine, offer, write } = machineOf()
     offer(event(1), event(2))
     machine.next(0)
@@ -152,7 +152,7 @@ describe('an endpoint', () => {
     expect(sent(machine, 1e9)).toEqual([1, 2])
   })
 
-  test('is judged anew when it is active again: what ended after it was disabled counts for nothing', () => {
+  test('starts with a clean record when re-enabled: outcomes of earlier attempts do not count', () => {
     const { machine, offer, write } = machineOf({ maxConcurrency: 8 })
     offer(...Array.from({ length: 9 }, (_, index) => event(index + 1)))
     expect(sent(machine)).toHaveLength(8)
@@ -170,7 +170,7 @@ describe('an endpoint', () => {
     expect(machine.disableReason).toBeNull()
   })
 
-  test('that has failed for five days without one success is disabled; one success begins them anew', () => {
+  test('that fails for five days without a success is disabled; one success restarts the five days', () => {
     const { machine, offer, write } = machineOf({}, { failingSinceMs: 0, base: 0 })
     offer(event(1), event(2), event(3))
     machine.next(1)
@@ -186,7 +186,7 @@ describe('an endpoint', () => {
     expect(write().get('ep_1/position')).toMatchObject({ failingSinceMs: FAILING_LIMIT_MS + 5000 })
   })
 
-  test('with a rate gets no more than that many a second', () => {
+  test('with a rate limit gets at most that many attempts a second', () => {
     const { machine, offer, write } = machineOf({ maxConcurrency: 64, rateLimit: 10 })
     offer(...Array.from({ length: 64 }, (_, index) => event(index + 1)))
     let count = 0
@@ -201,7 +201,7 @@ describe('an endpoint', () => {
     expect(count).toBeLessThanOrEqual(30)
   })
 
-  test('whose clock is set back is sent the next no later than its rate allows', () => {
+  test('whose clock is set back gets its next attempt no later than its rate limit allows', () => {
     const setBackMs = 2 * 3_600_000
     const { machine, offer } = machineOf({ rateLimit: 1 })
     offer(event(1), event(2))
@@ -212,7 +212,7 @@ describe('an endpoint', () => {
     expect(sent(machine, 1000)).toEqual([2])
   })
 
-  test('whose clock is set back is probed no later than in the longest gap between two probes', () => {
+  test('whose clock is set back is probed no later than after the longest probe interval', () => {
     const { machine, offer, write } = machineOf({}, { failingSinceMs: 0 })
     const setBackMs = 2 * 3_600_000
     offer(event(1), event(2))
@@ -225,8 +225,8 @@ describe('an endpoint', () => {
   })
 })
 
-describe('an endpoint in the order of issuers', () => {
-  test('holds the later events of an issuer until the earlier one is durable, and sends those of others', () => {
+describe('an endpoint with issuer order', () => {
+  test('holds later events of an issuer until the earlier one is durable, and sends those of other issuers', () => {
     const { machine, offer, write } = machineOf({ order: 'issuer' })
     offer(event(1, 'a'), event(2, 'a'), event(3, 'b'), event(4, 'a'))
     expect(sent(machine)).toEqual([1, 3])
@@ -242,7 +242,7 @@ describe('an endpoint in the order of issuers', () => {
     expect(sent(machine, 5000)).toEqual([2])
   })
 
-  test('taken over, sends what waited only when what came before it has been read again', () => {
+  test('after a takeover sends pending events only once earlier events were read again', () => {
     const { sequence, ...rest } = event(2, 'a')
     const row = { kind: 'retry', ...rest, tries: 0, dueMs: 0, lastStatus: null } as const
     const { machine, offer, write } = machineOf(
@@ -257,7 +257,7 @@ describe('an endpoint in the order of issuers', () => {
     expect(sent(machine)).toEqual([2])
   })
 
-  test('that is asked for later holds what waits, and sends the first of each issuer', () => {
+  test('enabled later holds pending events, and sends the first of each issuer', () => {
     const { machine, offer, write } = machineOf({ maxConcurrency: 2 })
     offer(event(1, 'a'), event(2, 'b'), event(3, 'a'), event(4, 'c'))
     sent(machine)
@@ -275,7 +275,7 @@ describe('an endpoint in the order of issuers', () => {
 describe('a replay', () => {
   const start = { id: 'rp_1', base: 0, ahead: [], until: 3, only: null, createdAtMs: 0, isWritten: false }
 
-  test('waits behind new events, has a row until it is over, and leaves failures to the retries', () => {
+  test('sends after new events, has a row until it ends, and leaves failures to the retries', () => {
     const { machine, offer, write } = machineOf({}, { base: 5 })
     machine.cursors.addReplay(start)
     expect(write().get('ep_1/replay/rp_1')).toMatchObject({ until: 3, cursor: cursorAt(0) })
@@ -292,7 +292,7 @@ describe('a replay', () => {
     expect(sent(machine, 5000)).toEqual([1])
   })
 
-  test('that waits behind a retry of its issuer lets the retry have its time', () => {
+  test('that waits for a retry of its issuer does not delay that retry', () => {
     const { machine, offer, write } = machineOf({ order: 'issuer' }, { base: 5 })
     offer(event(6))
     expect(sent(machine)).toEqual([6])
@@ -310,7 +310,7 @@ describe('a replay', () => {
     expect(sent(machine, 5000)).toEqual([1])
   })
 
-  test('gives its slot back also where its outcome changes no row', () => {
+  test('frees its slot also if the outcome changes no row', () => {
     const { machine, offer, write } = machineOf({ maxConcurrency: 1 })
     machine.cursors.addReplay({ ...start, until: 1 })
     machine.offerReplayed(event(1))
@@ -323,7 +323,7 @@ describe('a replay', () => {
     expect([machine.figures().pending, machine.hasPendingRows()]).toEqual([0, false])
   })
 
-  test('passes over what is about to be sent as new', () => {
+  test('skips events that are about to be sent as new', () => {
     const { machine, offer } = machineOf({ maxConcurrency: 1 })
     offer(event(1), event(2))
     machine.cursors.addReplay({ ...start, until: 2 })
@@ -332,7 +332,7 @@ describe('a replay', () => {
     expect(machine.figures().pending).toBe(2)
   })
 
-  test('of something dead takes its record away when it is delivered', () => {
+  test('of a dead delivery deletes the dead-delivery record on success', () => {
     const { machine, write } = machineOf({}, { base: 5, dead: [2] })
     machine.cursors.addReplay({ ...start, base: 1, until: 2, only: [2] })
     machine.offerReplayed(event(2))

@@ -11,13 +11,13 @@ import { IssuerOrder } from '../../../src/webhooks/delivery-state/issuer-order.t
 import { RateLimit } from '../../../src/webhooks/delivery-state/rate-limit.ts'
 import { nextSort, type SlotState } from '../../../src/webhooks/delivery-state/scheduling-policy.ts'
 
-describe('the book of a cursor', () => {
+describe('the cursor position', () => {
   const steps = fc.array(
     fc.record({ what: fc.constantFrom('match', 'match', 'skip', 'done', 'kept'), pick: fc.nat() }),
     { maxLength: 60 },
   )
 
-  test('never puts its position beyond what is open, and stops short of nothing else', () => {
+  test('never passes an open delivery, and is never lower than necessary', () => {
     fc.assert(
       fc.property(steps, fc.uniqueArray(fc.integer({ min: 1, max: 20 }), { maxLength: 4 }), (plan, ahead) => {
         const progress = new Progress(0, ahead)
@@ -43,7 +43,7 @@ describe('the book of a cursor', () => {
     )
   })
 
-  test('opened again from its position and what is ahead of it, repeats exactly what was open', () => {
+  test('restored from its position and the outcomes ahead of it repeats exactly the open deliveries', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 40 }), (isDone) => {
         const progress = new Progress(0, [])
@@ -60,12 +60,12 @@ describe('the book of a cursor', () => {
   })
 })
 
-describe('what waits', () => {
+describe('the pending queue', () => {
   const row = { kind: 'retry', eventId: 'e', subject: 's', cursor: 'c', recordedMs: 0, tries: 1 } as const
   const rowsDueAt = (dueMs: readonly number[]) =>
     new Map(dueMs.map((due, sequence) => [sequence, { ...row, dueMs: due, lastStatus: null }]))
 
-  test('is sent earliest first, and of those due together the lowest sequence', () => {
+  test('returns the earliest due delivery first, and the lowest sequence among those due together', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(9)), (dueMs) => {
         const backlog = new Backlog(rowsDueAt(dueMs), () => false)
@@ -81,7 +81,7 @@ describe('what waits', () => {
     )
   })
 
-  test('is due as before after it was taken and put back again and again, in any order', () => {
+  test('keeps the due times of deliveries that are taken and put back repeatedly, in any order', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(9), { minLength: 1 }), fc.array(fc.nat()), (dueMs, picks) => {
         const backlog = new Backlog(rowsDueAt(dueMs), () => false)
@@ -96,7 +96,7 @@ describe('what waits', () => {
   })
 })
 
-describe('the next slot', () => {
+describe('slot scheduling', () => {
   const idle: SlotState = {
     slots: 8,
     behind: 0,
@@ -107,7 +107,7 @@ describe('the next slot', () => {
     firstsBeforeRetry: 3,
   }
 
-  test('goes to retries up to a quarter of the slots while first tries wait, then to first tries', () => {
+  test('gives retries up to a quarter of the slots while first attempts wait, then serves first attempts', () => {
     expect([0, 1, 2, 7].map((behind) => nextSort({ ...idle, behind }))).toEqual([
       'retry',
       'retry',
@@ -116,14 +116,14 @@ describe('the next slot', () => {
     ])
   })
 
-  test('goes to retries, then replays, up to three quarters while no first try waits', () => {
+  test('gives retries, then replays, up to three quarters of the slots while no first attempt waits', () => {
     const quiet = { ...idle, firstWaits: false }
     expect([0, 5, 6].map((behind) => nextSort({ ...quiet, behind }))).toEqual(['retry', 'retry', null])
     expect(nextSort({ ...quiet, retryWaits: false })).toBe('replay')
     expect(nextSort({ ...quiet, slots: 2, behind: 1 })).toBeNull()
   })
 
-  test('of one slot: a retry has its turn after three first tries, and the slot when none waits', () => {
+  test('with one slot: serves a retry after three first attempts, and at once if none waits', () => {
     const single = { ...idle, slots: 1 }
     expect([0, 2, 3].map((firstsInRow) => nextSort({ ...single, firstsInRow }))).toEqual([
       'first',
@@ -134,8 +134,8 @@ describe('the next slot', () => {
   })
 })
 
-describe('the breaker', () => {
-  test('opens at the fifth failure in a row, spaces probes by the schedule up to a minute, and closes at a success', () => {
+describe('the circuit breaker', () => {
+  test('opens at the fifth failure in a row, spaces probes by the schedule up to a minute, and closes on success', () => {
     const breaker = new Breaker(false)
     for (let failure = 1; failure < FAILURES_TO_OPEN; failure++) breaker.failed(0, 0.5)
     expect(breaker.isOpen).toBe(false)
@@ -149,7 +149,7 @@ describe('the breaker', () => {
     expect([breaker.isOpen, breaker.probeAtMs]).toEqual([false, 0])
   })
 
-  test('counts what left together as one failure, and begins with a probe where the endpoint was failing', () => {
+  test('counts attempts sent together as one failure, and begins with a probe if the endpoint was failing', () => {
     const breaker = new Breaker(true)
     expect([breaker.isOpen, breaker.probeAtMs]).toEqual([true, 0])
     for (let failure = 0; failure < 8; failure++) breaker.failed(1000, 0.5)
@@ -157,8 +157,8 @@ describe('the breaker', () => {
   })
 })
 
-describe('the order of an issuer', () => {
-  test('is that of entering; who leaves from the front lets the next one be first', () => {
+describe('the issuer order', () => {
+  test('is the order of arrival; removing the first entry makes the next one first', () => {
     const order = new IssuerOrder()
     for (const sequence of [1, 2, 3]) order.enter('a', sequence)
     order.enter('b', 4)
@@ -172,10 +172,10 @@ describe('the order of an issuer', () => {
   })
 })
 
-describe('the rate of an endpoint', () => {
+describe('the rate limiter of an endpoint', () => {
   const rate = fc.double({ min: 0.1, max: 200, noNaN: true })
 
-  test('lets no window hold more than a second’s worth beyond the rate, and wastes nothing', () => {
+  test('exceeds the rate by at most one second’s worth in any window, and wastes nothing', () => {
     fc.assert(
       fc.property(rate, fc.array(fc.nat(3000), { minLength: 1, maxLength: 60 }), (perSecond, gapsMs) => {
         const limit = new RateLimit(perSecond)
@@ -195,7 +195,7 @@ describe('the rate of an endpoint', () => {
     )
   })
 
-  test('is not owed after the clock was set back', () => {
+  test('makes up for no missed attempts after the clock was set back', () => {
     const limit = new RateLimit(10)
     for (let token = 0; token < 30; token++) limit.take(1e12)
     expect(limit.take(5000)).toBeLessThanOrEqual(5200)

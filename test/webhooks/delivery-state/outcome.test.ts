@@ -15,7 +15,7 @@ import {
 import { MOST_TRIES, retryDelayMs } from '../../../src/webhooks/delivery-state/retry-schedule.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 1, 6)
-/** Chance that neither takes nor adds. */
+/** Randomness that does not change a delay. */
 const EVEN = 0.5
 const DAY_MS = 86_400_000
 
@@ -71,7 +71,7 @@ test.each<[AttemptEnd, AttemptOutcome, DeliveryDecision['next']]>([
   expect(verdictOn(end, { tries: 1, asked: 0, nowMs: NOW_MS, chance: EVEN }).next).toBe(next)
 })
 
-test('a delivery is tried nine times over 39 hours, then it is dead', () => {
+test('a delivery is attempted nine times over 39 hours, then it is dead', () => {
   const delays = Array.from({ length: MOST_TRIES }, (_, at) => retryDelayMs(at + 1, EVEN))
   expect(delays).toEqual([
     ...[5_000, 30_000, 120_000, 600_000, 3_600_000, 14_400_000, 36_000_000, 86_400_000],
@@ -82,7 +82,7 @@ test('a delivery is tried nine times over 39 hours, then it is dead', () => {
   })
 })
 
-test('a Retry-After takes none of the nine tries away, for a hundred times', () => {
+test('Retry-After does not use up the nine attempts, even a hundred times', () => {
   const on = (tries: number, asked: number): DeliveryDecision =>
     verdictOn(answered(429, '20'), { tries, asked, nowMs: NOW_MS, chance: EVEN })
   expect(on(MOST_TRIES, 0)).toEqual({ next: 'retry', delayMs: 20_000, asked: 1 })
@@ -118,12 +118,12 @@ test.each([
   [500, '60', 5_000],
   [404, '60', 5_000],
   [302, '60', 5_000],
-])('after %i with Retry-After %j the next try comes in %i ms', (status, retryAfter, delayMs) => {
+])('after %i with Retry-After %j the next attempt follows in %i ms', (status, retryAfter, delayMs) => {
   const verdict = verdictOn(answered(status, retryAfter), { tries: 1, asked: 0, nowMs: NOW_MS, chance: EVEN })
   expect(verdict).toMatchObject({ next: 'retry', delayMs })
 })
 
-test('a next try is never sooner than the schedule less a tenth, but where the receiver asks for it, nor later than a day and a tenth', () => {
+test('the next attempt is at the earliest a tenth before schedule unless Retry-After sets it, at the latest after 1.1 days', () => {
   fc.assert(
     fc.property(
       ends,
@@ -147,7 +147,7 @@ test('a next try is never sooner than the schedule less a tenth, but where the r
   )
 })
 
-test('chance spreads a delay evenly over a tenth to both sides', () => {
+test('random jitter spreads a delay evenly by a tenth in both directions', () => {
   expect(retryDelayMs(5, 0)).toBe(3_240_000)
   expect(retryDelayMs(5, 0.25)).toBe(3_420_000)
   expect(retryDelayMs(5, 0.999_999)).toBe(3_959_999)

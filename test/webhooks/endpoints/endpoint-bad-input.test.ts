@@ -1,4 +1,4 @@
-/** The bad inputs that every build is tried with, over a real socket: each is refused in words, and nothing is kept. */
+/** Tests a corpus of bad inputs over a real socket: each is refused with a readable error, and nothing is stored. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { type ApiServer, startApi, TOKEN } from '../../support/http/api-server.ts'
@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-/** The body as JSON text, where it says more than JavaScript can. */
+/** The body as JSON text, for what JavaScript values cannot express. */
 function whole(members: string): string {
   return `{"url":"${URL}"${members}}`
 }
@@ -164,9 +164,9 @@ const starts: Row[] = [
 describe.each([
   ['POST', (): string => '/v1/webhooks'],
   ['PATCH', (): string => `/v1/webhooks/${id}`],
-] as const)('%s refuses in words, and keeps nothing of', (method, path) => {
+] as const)('%s refuses with a readable error, and stores nothing of', (method, path) => {
   const all = [...bodies, ...urls, ...headers, ...(method === 'POST' ? starts : [])]
-  // What a PATCH may leave out is no mistake there.
+  // Members that a PATCH may omit are no errors there.
   const rows = all.filter(([what]) => method === 'POST' || what !== 'the URL undefined')
 
   test.each(rows)('%s', async (_what, body, code, field, words) => {
@@ -179,7 +179,7 @@ describe.each([
   })
 })
 
-test('everything that is wrong is told at once', async () => {
+test('one response lists every error', async () => {
   const body = {
     url: 'x',
     maxConcurrency: 0,
@@ -195,7 +195,7 @@ test('everything that is wrong is told at once', async () => {
   )
 })
 
-test('what the operator lets through is taken; the rest stays blocked', async () => {
+test('targets allowed by the operator are accepted; the others stay blocked', async () => {
   await using open = await startApi({ allowNets: ['127.0.0.0/8'] })
   const body = { url: 'https://127.0.0.1:9000/' }
   expect((await ask(open, TOKEN, '/v1/webhooks', 'POST', body)).status).toBe(201)
@@ -206,7 +206,7 @@ test('what the operator lets through is taken; the rest stays blocked', async ()
 })
 
 test.each(['x', 'ep_', '..%2f..', '%00', '__proto__', 'ep_000000000000000000000%0a', 'REWRAP', '%ff'])(
-  'an id that is none, %s, is unknown or unreadable, on every path',
+  'an invalid id, %s, is unknown or unreadable on every path',
   async (wrong) => {
     for (const [method, action, body] of [
       ['GET', '', undefined],
@@ -223,7 +223,7 @@ test.each(['x', 'ep_', '..%2f..', '%00', '__proto__', 'ep_000000000000000000000%
   },
 )
 
-test('paths that take no body refuse one, and none takes a parameter that it does not know', async () => {
+test('paths without a body refuse one, and no path accepts an unknown parameter', async () => {
   for (const path of ['/rotate', '/enable', '/disable']) {
     const answer = await ask(api, TOKEN, `/v1/webhooks/${id}${path}`, 'POST', { a: 1 })
     expect(answer.body.code).toBe('body_unexpected')

@@ -21,8 +21,8 @@ function sequenceOf(cursor: string): number {
   return decodeCursor(cursor).sequence
 }
 
-describe('an endpoint is made', () => {
-  test('in the shape of the contract, of the tenant of the token, and its secret is shown this once', async () => {
+describe('creating an endpoint', () => {
+  test('returns the documented shape, uses the tenant of the token, and shows the secret only this once', async () => {
     await using api = await startApi({ count: 5 })
     const desk = await tokenOf(api, 'desk')
     const wanted = {
@@ -83,7 +83,7 @@ describe('an endpoint is made', () => {
     expect(kept).not.toContain(secret.slice('whsec_'.length))
   })
 
-  test('with what the contract has as defaults where only its URL is given', async () => {
+  test('fills in the documented defaults when only the URL is given', async () => {
     await using api = await startApi()
     expect(await make(api)).toMatchObject({
       tenant: 'default',
@@ -96,7 +96,7 @@ describe('an endpoint is made', () => {
     })
   })
 
-  test('only with the scope for it; the scope to read lets see', async () => {
+  test('requires the scope to manage endpoints; the read scope only lists them', async () => {
     await using api = await startApi()
     const { id } = await make(api)
     const reader = await tokenOf(api, 'default', ['webhooks:read', 'events:read'])
@@ -119,7 +119,7 @@ describe('an endpoint is made', () => {
   })
 })
 
-describe('deliveries begin', () => {
+describe('the start of deliveries', () => {
   const OLD = encodeCursor({ epoch: EPOCH, sequence: 3, timeMs: 0 })
 
   test.each<[since: (api: ApiServer) => string, after: number]>([
@@ -133,21 +133,21 @@ describe('deliveries begin', () => {
     [() => encodeCursor({ epoch: EPOCH, sequence: 17, timeMs: 7 }), 17],
     [() => encodeCursor({ epoch: 'Another1', sequence: 900, timeMs: eventAt(15).timeMs + 3_600_000 }), 14],
     [() => encodeCursor({ epoch: EPOCH, sequence: 21, timeMs: 0 }), 21],
-  ])('where `since` says, as for every reader: %#', async (since, after) => {
+  ])('follows `since`, as for every reader: %#', async (since, after) => {
     await using api = await startApi({ count: 10, first: 11 })
     const { start } = await make(api, { since: since(api) })
     expect(sequenceOf(start)).toBe(after)
     if (after <= 20) expect(start).toBe(api.store.reader.cursorAt(after))
   })
 
-  test('now without it, whatever came before', async () => {
+  test('is the current end by default, whatever was published before', async () => {
     await using api = await startApi({ count: 10 })
     expect(sequenceOf((await make(api)).start)).toBe(10)
     api.store.grow(5)
     expect(sequenceOf((await make(api)).start)).toBe(15)
   })
 
-  test('never at a cursor whose events are gone: 410 with the oldest, as for pull', async () => {
+  test('is refused at a cursor beyond retention: 410 with the oldest cursor, as for pull', async () => {
     await using api = await startApi({ count: 10, first: 11 })
     const answer = await ask(api, TOKEN, '/v1/webhooks', 'POST', { url: URL, since: OLD })
     expect([answer.status, answer.body.code, answer.body.oldest]).toEqual([
@@ -160,7 +160,7 @@ describe('deliveries begin', () => {
     expect(api.endpoints.all()).toEqual([])
   })
 
-  test('nowhere while this node fills its copy: 503 with Retry-After', async () => {
+  test('is refused while this node fills its replica: 503 with Retry-After', async () => {
     const filling = { filling: { sequence: 1, goal: 2, share: 0.5 }, untilComplete: async () => undefined }
     await using api = await startApi({ count: 2, reader: ({ reader }) => ({ ...reader, replica: filling }) })
     const answer = await ask(api, TOKEN, '/v1/webhooks', 'POST', { url: URL })
@@ -169,8 +169,8 @@ describe('deliveries begin', () => {
   })
 })
 
-describe('endpoints are listed', () => {
-  test('page by page in the order of their creation, also past one that is gone', async () => {
+describe('listing endpoints', () => {
+  test('paginates in order of creation, also from a deleted endpoint', async () => {
     await using api = await startApi()
     for (const description of ['a', 'b', 'c', 'd', 'e']) {
       await make(api, { description })
@@ -184,7 +184,7 @@ describe('endpoints are listed', () => {
     expect([names(second), second.next]).toEqual([['c', 'd', 'e'], null])
   })
 
-  test('in shorter pages where they are large, and none is left out', async () => {
+  test('shortens pages of large endpoints, and omits none', async () => {
     await using api = await startApi()
     const isins = Array.from({ length: 9_990 }, (_, index) => `GB${String(index).padStart(10, '0')}`)
     for (let count = 0; count < 40; count += 1) await make(api, { filter: { isins } })
@@ -202,7 +202,7 @@ describe('endpoints are listed', () => {
   })
 
   test.each(['?limit=0', '?limit=1001', '?after=x', '?after=tok_000000000000000000000', '?aftr=x'])(
-    'not with %s',
+    'is refused with %s',
     async (query) => {
       await using api = await startApi()
       expect((await ask(api, TOKEN, `/v1/webhooks${query}`)).body.code).toBe('parameter_invalid')
@@ -210,8 +210,8 @@ describe('endpoints are listed', () => {
   )
 })
 
-describe('an endpoint is changed', () => {
-  test('in the members that are there, each as a whole; null takes away what may be absent', async () => {
+describe('changing an endpoint', () => {
+  test('replaces each given member as a whole; null removes an optional one', async () => {
     await using api = await startApi()
     const { secret, ...made } = await make(api, {
       description: 'x',
@@ -227,7 +227,7 @@ describe('an endpoint is changed', () => {
     expect(signingSecrets(api.endpoints.get(made.id) ?? never(), api.secrets, 0)).toEqual([secret])
   })
 
-  test('with If-Match only as the caller knows it: else 412, with the ETag of what is there', async () => {
+  test('requires a matching If-Match where one is given: otherwise 412 with the current ETag', async () => {
     await using api = await startApi()
     const { id } = await make(api)
     const path = `/v1/webhooks/${id}`
@@ -264,7 +264,7 @@ describe('an endpoint is changed', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 412])
   })
 
-  test('to paused and back by PATCH, to disabled and back by its own paths', async () => {
+  test('pauses and resumes by PATCH, disables and enables by separate paths', async () => {
     await using api = await startApi()
     const { id } = await make(api)
     const path = `/v1/webhooks/${id}`
@@ -284,7 +284,7 @@ describe('an endpoint is changed', () => {
     expect([wrong.body.code, wrong.body.errors[0].field]).toEqual(['body_invalid', 'status'])
   })
 
-  test('or deleted once; then it is as unknown as any other', async () => {
+  test('deletes it once; after that its id is as unknown as any other', async () => {
     await using api = await startApi()
     const { id } = await make(api)
     expect(await ask(api, TOKEN, `/v1/webhooks/${id}`, 'DELETE')).toMatchObject({ status: 204, text: '' })
@@ -293,8 +293,8 @@ describe('an endpoint is changed', () => {
   })
 })
 
-describe('a secret is rotated', () => {
-  test('and the old one signs beside it for a day, not longer', async () => {
+describe('rotating a secret', () => {
+  test('keeps the old secret signing beside the new one for a day, not longer', async () => {
     await using api = await startApi()
     const { id, secret: first } = await make(api)
     const signing = () => signingSecrets(api.endpoints.get(id) ?? never(), api.secrets, api.clock.now())
@@ -316,7 +316,7 @@ describe('a secret is rotated', () => {
     expect(JSON.stringify(api.lines)).not.toContain('whsec_')
   })
 
-  test('as often as one likes: four sign at most, the newest', async () => {
+  test('may be repeated without limit: at most the newest four sign', async () => {
     await using api = await startApi()
     const { id } = await make(api)
     const made: string[] = []
@@ -328,7 +328,7 @@ describe('a secret is rotated', () => {
   })
 })
 
-test('while the endpoints are being read every path answers 503 with Retry-After', async () => {
+test('while the endpoints are being loaded every path answers 503 with Retry-After', async () => {
   const log = { table: () => ({ load: () => new Promise(() => {}) }) }
   await using api = await startApi({
     endpoints: new Endpoints({ log: log as never, clock: {} as never, logger: keepingLogger().logger }),

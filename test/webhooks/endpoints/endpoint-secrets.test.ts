@@ -10,13 +10,13 @@ import {
 } from '../../../src/webhooks/endpoints/endpoint-secrets.ts'
 import { createSecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
 
-test('a new secret has 32 bytes of chance in the form of Standard Webhooks', () => {
+test('a new secret has 32 random bytes in the form of Standard Webhooks', () => {
   const texts = Array.from({ length: 50 }, newSecret)
   expect(new Set(texts).size).toBe(50)
   for (const text of texts) expect(secretBytes(text)).toHaveLength(32)
 })
 
-test('through any rotations, each secret signs until a day after the next one came, but for more than four', () => {
+test('each secret signs until a day after its rotation, at most four sign at once', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 2 * OLD_SECRET_MS }), { maxLength: 12 }), (waits) => {
       let nowMs = 0
@@ -36,7 +36,7 @@ test('through any rotations, each secret signs until a day after the next one ca
   )
 })
 
-test('rewrapping keeps order and ends of what signs, and leaves out what signs no more, readable or not', () => {
+test('re-encrypting keeps order and expiry of signing secrets, and drops expired ones, readable or not', () => {
   const old = createSecretBox({ key: 'the key before, of thirty-two or more', oldKey: null })
   const both = createSecretBox({
     key: 'the present key, thirty-two or more.',

@@ -10,7 +10,7 @@ import { wantedEndpoint } from '../../support/webhooks/endpoints.ts'
 const before = createSecretBox({ key: OLD_SECRET_KEY, oldKey: null })
 const stranger = createSecretBox({ key: 'a key that no node of this test knows', oldKey: null })
 
-/** An endpoint as a node with that key made it. */
+/** An endpoint as a node with that key creates it. */
 async function made(api: ApiServer, box = before, parts: Partial<NewEndpoint> = {}): Promise<string> {
   const id = newId('ep', api.clock.now())
   const secrets = [{ wrapped: box.wrap(`secret of ${id}`, id), untilMs: null }]
@@ -24,7 +24,7 @@ async function rewrap(api: ApiServer, token = TOKEN) {
   return body as { rewrapped: number; left: number; unreadable: string[] }
 }
 
-test('secrets under the old key are put under the present one, some of them a request, and stay the same', async () => {
+test('secrets under the old key are re-encrypted under the current one, in batches per request, and stay the same', async () => {
   await using api = await startApi()
   const ids = await Promise.all(Array.from({ length: 250 }, () => made(api)))
   expect(await rewrap(api)).toEqual({ rewrapped: 200, left: 50, unreadable: [] })
@@ -38,7 +38,7 @@ test('secrets under the old key are put under the present one, some of them a re
   expect(rewrapped(endpoint, api.secrets, 0)).toBeNull()
 })
 
-test('one that no key opens is named, and holds up none of the others', async () => {
+test('a secret that no key opens is named, and does not stop the others', async () => {
   await using api = await startApi()
   const [bad] = [await made(api, stranger), await made(api)]
   expect(await rewrap(api)).toEqual({ rewrapped: 1, left: 0, unreadable: [bad] })
@@ -46,7 +46,7 @@ test('one that no key opens is named, and holds up none of the others', async ()
   expect(fresh.status).toBe(200)
 })
 
-test('an administrator does it for the own tenant, the token of the settings for all', async () => {
+test('an administrator re-encrypts the own tenant, the token of the settings all tenants', async () => {
   await using api = await startApi()
   await made(api, before, { tenant: 'desk' })
   await made(api, before, { tenant: 'other' })

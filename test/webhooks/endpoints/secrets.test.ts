@@ -20,7 +20,7 @@ function refusal(opener: SecretBox, wrapped: string, endpointId: string): Bridge
   }
 }
 
-test('a secret comes back as it was, for its endpoint, and is never wrapped the same twice', () => {
+test('a secret decrypts unchanged for its endpoint, and never has the same ciphertext twice', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (secret, endpoint) => {
       const wrapped = box.wrap(secret, endpoint)
@@ -31,11 +31,11 @@ test('a secret comes back as it was, for its endpoint, and is never wrapped the 
   )
 })
 
-test('every bridge with the same key opens it: nodes, and the process after a restart', () => {
+test('every bridge with the same key decrypts it: other nodes, and the process after a restart', () => {
   expect(createSecretBox({ key: KEY, oldKey: OLD }).unwrap(box.wrap(SECRET, 'ep_1'), 'ep_1')).toBe(SECRET)
 })
 
-test('what was wrapped with the key before is read, and rewrapped once', () => {
+test('a secret under the previous key is readable, and re-encrypted once', () => {
   const wrapped = before.wrap(SECRET, 'ep_1')
   expect(both.unwrap(wrapped, 'ep_1')).toBe(SECRET)
   const fresh = both.rewrap(wrapped, 'ep_1')
@@ -43,7 +43,7 @@ test('what was wrapped with the key before is read, and rewrapped once', () => {
   expect(both.rewrap(fresh ?? '', 'ep_1')).toBeNull()
 })
 
-test('a wrong key is said so, with what to do, and without the secret or a key', () => {
+test('the error for a wrong key names the remedy, and shows neither the secret nor a key', () => {
   const error = refusal(box, before.wrap(SECRET, 'ep_1'), 'ep_1')
   expect(error).toMatchObject({ code: 'secret_unreadable' })
   expect(error?.hint).toContain('BRIDGE_SECRET_KEY_OLD')
@@ -51,7 +51,7 @@ test('a wrong key is said so, with what to do, and without the secret or a key',
     expect(JSON.stringify([error?.message, error])).not.toContain(planted)
 })
 
-test('one character changed anywhere, or another endpoint, and it opens no more', () => {
+test('changing any character, or using another endpoint, makes decryption fail', () => {
   const wrapped = box.wrap(SECRET, 'ep_1')
   expect(refusal(box, wrapped, 'ep_2')?.code).toBe('secret_unreadable')
   for (let at = 0; at < wrapped.length; at++) {
@@ -61,7 +61,7 @@ test('one character changed anywhere, or another endpoint, and it opens no more'
   }
 })
 
-test('a text that was never wrapped is refused, never a crash', () => {
+test('a text that is no ciphertext is refused without a crash', () => {
   for (const text of [
     '',
     'w1',

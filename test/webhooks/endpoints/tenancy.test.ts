@@ -1,6 +1,6 @@
 /**
- * Nobody reaches what is of another tenant. Walks over every route with `{id}` that the docs name (the running product has
- * exactly these, `test/integration/openapi.test.ts`), so that a new one is judged without anybody thinking of it.
+ * Tests that no tenant reaches an endpoint of another. It covers every documented route with `{id}` (the running
+ * product has exactly these, `test/integration/openapi.test.ts`), new ones included.
  */
 import { describe, expect, test } from 'vitest'
 import { documentedRoutes } from '../../../docs/generate.ts'
@@ -8,7 +8,7 @@ import { scopes } from '../../../src/http/auth.ts'
 import { type ApiServer, startApi, TOKEN } from '../../support/http/api-server.ts'
 import { ask, tokenOf } from '../../support/http/ask.ts'
 
-/** What is made for `{id}`, by the path before it, and the id of one that never was. */
+/** How to create a resource for `{id}`, by the path before it, and an id that never existed. */
 const things: Readonly<Record<string, { make: object; never: string }>> = {
   '/v1/webhooks': { make: { url: 'https://hooks.example/in' }, never: 'ep_000000000000000000000' },
   '/v1/tokens': { make: { tenant: 'owner', scopes: ['events:read'] }, never: 'tok_000000000000000000000' },
@@ -24,7 +24,7 @@ async function idOf(api: ApiServer, token: string, collection: string): Promise<
   return body.id
 }
 
-test('every path with an id is one of those that this test knows how to make', () => {
+test('this test covers every path with an id', () => {
   expect(routes.length).toBeGreaterThan(5)
   for (const { collection } of routes) expect(Object.keys(things)).toContain(collection)
 })
@@ -32,7 +32,7 @@ test('every path with an id is one of those that this test knows how to make', (
 describe.each(routes)('$method $path', ({ method, path, collection, body }) => {
   const sent = body === undefined ? undefined : {}
 
-  test('answers 404 to another tenant, word for word as for an id that never was, and changes nothing', async () => {
+  test('answers 404 to another tenant, exactly as for an unknown id, and changes nothing', async () => {
     await using api = await startApi()
     const [owner, other] = [await tokenOf(api, 'owner', scopes), await tokenOf(api, 'other', scopes)]
     const central = await tokenOf(api, 'default', scopes)
@@ -47,7 +47,7 @@ describe.each(routes)('$method $path', ({ method, path, collection, body }) => {
     expect((await ask(api, owner, collection)).text).toBe(before)
   })
 
-  test('is there for the tenant itself, and for the token of the settings', async () => {
+  test('works for the tenant itself, and for the token of the settings', async () => {
     await using api = await startApi()
     const owner = await tokenOf(api, 'owner', scopes)
     for (const token of [owner, TOKEN]) {
@@ -57,7 +57,7 @@ describe.each(routes)('$method $path', ({ method, path, collection, body }) => {
   })
 })
 
-test('lists show the own tenant, from whatever place in the order; that of the settings shows all', async () => {
+test('lists show only the own tenant, from any position; the token of the settings sees all', async () => {
   await using api = await startApi()
   const [desk, other] = [await tokenOf(api, 'desk', scopes), await tokenOf(api, 'other', scopes)]
   const first = await idOf(api, other, '/v1/webhooks')
@@ -69,7 +69,7 @@ test('lists show the own tenant, from whatever place in the order; that of the s
   expect(await ids(desk, `?after=${first}`)).toEqual([own])
 })
 
-test('what one tenant uses up leaves the others theirs', async () => {
+test('the usage of one tenant does not reduce the limits of others', async () => {
   await using api = await startApi()
   const desk = await tokenOf(api, 'desk')
   const id = await idOf(api, desk, '/v1/webhooks')

@@ -23,7 +23,7 @@ function asked({ recovery }: ApiServer, endpointId: string) {
 }
 
 describe('POST /v1/webhooks/{id}/replay', () => {
-  test('keeps a window by cursor, by time or open at its end, and says how many deliveries it makes', async () => {
+  test('accepts a window by cursor, by time or open-ended, and returns the number of deliveries', async () => {
     const { api, id, replay } = await replaying()
     await using _ = api
     const { reader } = api.store
@@ -41,7 +41,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     ])
   })
 
-  test('takes a time that names a day, with the whole of it, and one before everything', async () => {
+  test('accepts a date as the whole of that day, and a time before all events', async () => {
     const { api, id, replay } = await replaying()
     await using _ = api
     expect((await replay({ since: '2026-01-06', until: '2026-01-06' })).body.count).toBe(10)
@@ -53,7 +53,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     ])
   })
 
-  test('takes ids, also of events that the filter leaves out, and refuses those that are not kept', async () => {
+  test('accepts ids, also of events outside the filter, and refuses ids beyond retention', async () => {
     const { api, id, replay } = await replaying()
     await using _ = api
     const ids = [eventAt(77).id, eventAt(7).id, eventAt(77).id]
@@ -69,7 +69,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     ])
   })
 
-  test('only counts with dryRun, and begins nothing where there is nothing', async () => {
+  test('only counts with dryRun, and starts nothing if nothing matches', async () => {
     const { api, id, replay } = await replaying()
     await using _ = api
     const counted = await replay({ since: BEFORE_ALL, dryRun: true })
@@ -79,7 +79,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     expect(asked(api, id)).toEqual([])
   })
 
-  test('asks who works on the endpoint how many are dead; 503 with Retry-After where nobody does', async () => {
+  test('requests the number of dead deliveries from the shard owner; 503 with Retry-After if there is none', async () => {
     const { api, id, replay } = await replaying()
     await using _ = api
     const stop = new AbortController()
@@ -102,7 +102,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     expect(asked(api, id)).toHaveLength(1)
   })
 
-  test('answers 410 with the oldest cursor where the window begins before what is kept', async () => {
+  test('answers 410 with the oldest cursor if the window begins beyond retention', async () => {
     const { api, replay } = await replaying({ first: 50, count: 20 })
     await using _ = api
     const { reader } = api.store
@@ -112,7 +112,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     expect((await replay({ after: body.oldest })).status).toBe(202)
   })
 
-  test('never reaches beyond what is here, whatever a cursor says', async () => {
+  test('never goes past the end of this replica, whatever a cursor says', async () => {
     const { api, id, replay } = await replaying()
     await using _ = api
     const ahead = encodeCursor({ epoch: EPOCH, sequence: 2 ** 50, timeMs: 0 })
@@ -121,7 +121,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     expect(asked(api, id)).toMatchObject([{ until: 100 }])
   })
 
-  test('lets ten of an endpoint wait, and answers 429 to more, but not to dry runs', async () => {
+  test('queues ten of an endpoint and answers 429 to more, but not to dry runs', async () => {
     const { api, id, replay } = await replaying()
     await using _ = api
     for (let count = 0; count < 10; count++) expect((await replay({ since: BEFORE_ALL })).status).toBe(202)
@@ -160,7 +160,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     expect((await count()).status).toBe(200)
   })
 
-  test('needs its own scope, and judges the id before the body', async () => {
+  test('needs its own scope, and checks the id before the body', async () => {
     const { api, id } = await replaying()
     await using _ = api
     const writer = await tokenOf(api, 'desk')
@@ -209,7 +209,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     ['dead ids', { ids: ['a'], dead: true }, 'body_invalid', 'dead', /not go with/],
     ['a word for dead', { since: BEFORE_ALL, dead: 'yes' }, 'body_invalid', 'dead', /true or false/],
     ['a number for dryRun', { since: BEFORE_ALL, dryRun: 1 }, 'body_invalid', 'dryRun', /true or false/],
-  ])('refuses %s, in words, and keeps nothing', async (_what, body, code, field, words) => {
+  ])('refuses %s with a readable error, and stores nothing', async (_what, body, code, field, words) => {
     const { api, id, replay } = await replaying()
     await using _ = api
     const refused = await replay(body)

@@ -1,4 +1,4 @@
-/** Replays in random worlds: crashes, receivers that fail, writes that are refused. */
+/** Tests replays in random worlds: crashes, failing receivers, refused writes. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { seededChance } from '../../../src/core/chance.ts'
@@ -9,12 +9,12 @@ import { answer, endpointOf, healthy, type Mood, WebhookWorld } from '../../supp
 
 const HOUR_MS = 3_600_000
 const ID = 'one'
-/** What ended less than this before may not have been durable: then it counts as under way, and is not sent twice. */
+/** An attempt that ended less than this before may not be durable: then it counts as in flight, and is not sent twice. */
 const WRITTEN_MS = 100
 const shaky: Mood = (attempt) =>
   attempt.chance.yes(0.15) ? { end: answer(500), afterMs: 20 } : healthy(attempt)
 
-test('what a durable replay is about comes once more after it, or is dead with a record, whatever happens meanwhile', async () => {
+test('after a durable replay each of its events is sent once more or has a dead-delivery record, despite any faults', async () => {
   let replayed = 0
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {
@@ -46,7 +46,7 @@ test('what a durable replay is about comes once more after it, or is dead with a
       const wish: RequestedReplay = { id: 'rp_1', base, until, only, createdAtMs: world.clock.now() }
       let isDurable = false
       for (let tries = 0; !isDurable && tries < 50; tries++) {
-        // As the runner of commands does: asked again until it is durable.
+        // As the command runner does: requested again until it is durable.
         void world.worker?.replay(ID, wish).then((is) => {
           isDurable ||= is
         })

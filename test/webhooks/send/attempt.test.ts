@@ -33,7 +33,7 @@ function trial(options?: Parameters<typeof createTrial>[0]): Trial {
 
 const hook = ({ port }: Receiver): string => `http://hooks.example:${port}/in?x=1`
 
-/** One attempt at a receiver that writes these bytes, then closes, or leaves the connection open. */
+/** One attempt to a receiver that writes these bytes, then closes, or leaves the connection open. */
 async function against(bytes: string, after: 'end' | 'hang' = 'end') {
   const server = await rawReceiver((socket) => {
     socket.write(bytes)
@@ -47,7 +47,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('a delivery arrives as it was given: method, path, host, headers, body', async () => {
+test('a delivery arrives unchanged: method, path, host, headers, body', async () => {
   const server = await receiver(answering(202, 'thanks'))
   const report = await trial().send(hook(server), { body: '{"id":"ü"}', headers: { 'webhook-id': 'msg_1' } })
   expect(report).toMatchObject({
@@ -66,7 +66,7 @@ test('a delivery arrives as it was given: method, path, host, headers, body', as
   expect(body).toBe('{"id":"ü"}')
 })
 
-test('a connection is kept for the next attempt, and ends when it was idle for four seconds', async () => {
+test('a connection is kept for the next attempt, and closes after four idle seconds', async () => {
   const clock = createManualClock()
   const server = await receiver(answering(204))
   const sender = trial({ clock })
@@ -77,7 +77,7 @@ test('a connection is kept for the next attempt, and ends when it was idle for f
   await until(() => server.open() === 0)
 })
 
-test('an attempt that was given up before it was connected leaves nothing that another would wait for', async () => {
+test('an attempt cancelled before it connected leaves nothing behind that another would wait for', async () => {
   const server = await receiver(answering(204))
   const dials: string[] = []
   const sender = trial({
@@ -95,13 +95,13 @@ test('an attempt that was given up before it was connected leaves nothing that a
   expect([dials.length, server.requests.length]).toEqual([2, 1])
 })
 
-test('an attempt whose time ran out while the process stood still sends nothing any more', async () => {
+test('an attempt whose time ran out while the process was suspended sends nothing any more', async () => {
   const clock = createManualClock()
   const server = await receiver(answering(204))
   const sender = trial({
     clock,
     dial(address, port) {
-      // No timer has had its turn.
+      // No timer has fired yet.
       clock.set(clock.now() + 15_000)
       return connect({ host: address, port })
     },
@@ -111,14 +111,14 @@ test('an attempt whose time ran out while the process stood still sends nothing 
   expect([server.connections(), server.requests.length]).toEqual([1, 0])
 })
 
-test('a failure keeps the first 1 KB of its body; Retry-After comes with it', async () => {
+test('a failure keeps the first 1 KB of the response body, and Retry-After', async () => {
   const server = await receiver(answering(503, 'é'.repeat(2000), { 'retry-after': '7' }))
   const report = await trial().send(hook(server))
   expect(report.end).toEqual({ kind: 'answered', status: 503, retryAfter: '7' })
   expect(report.response).toBe('é'.repeat(512))
 })
 
-test('what is packed is never unpacked: a bomb is some bytes', async () => {
+test('a compressed response is never decompressed, so a bomb is only some bytes', async () => {
   const bomb = gzipSync(Buffer.alloc(20_000_000))
   const server = await receiver((response) => {
     response.writeHead(500, { 'content-encoding': 'gzip' }).end(bomb)
@@ -126,7 +126,7 @@ test('what is packed is never unpacked: a bomb is some bytes', async () => {
   expect(await trial().send(hook(server))).toMatchObject({ end: { status: 500 }, response: null })
 })
 
-test('a body without end is read to 16 KB, then the connection is closed', async () => {
+test('an endless response body is read to 16 KB, then the connection is closed', async () => {
   let written = 0
   const server = await receiver((response) => {
     const more = (): void => {
@@ -149,14 +149,14 @@ test.each([
   ['closes after the head', `${HEAD}content-length: 100\r\n\r\nab`, 200],
   ['answers 204 with a body', 'HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\nhello', 204],
   [
-    'tells of processing first',
+    'sends an informational response first',
     `HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${HEAD}content-length: 0\r\n\r\n`,
     200,
   ],
   ['has no length and closes', `${HEAD}\r\nwhatever`, 200],
   ['breaks its chunks', `${HEAD}transfer-encoding: chunked\r\n\r\nzz\r\n`, 200],
   ['redirects', 'HTTP/1.1 307 Go\r\nlocation: http://127.0.0.1/\r\ncontent-length: 0\r\n\r\n', 307],
-])('a receiver that %s has answered: its status counts', async (_what, bytes, status) => {
+])('a receiver that %s has responded: its status counts', async (_what, bytes, status) => {
   expect((await against(bytes)).end).toMatchObject({ kind: 'answered', status })
 })
 
@@ -171,9 +171,9 @@ test.each([
     'hang',
     'broken',
   ],
-  ['closes without a word', '', 'end', 'connect'],
+  ['closes without a response', '', 'end', 'connect'],
 ] as const)(
-  'a receiver that %s is a failure at once, and its connection is closed',
+  'a receiver that %s fails the attempt at once, and its connection is closed',
   async (_what, bytes, after, fault) => {
     const report = await against(bytes, after)
     expect(report.end).toEqual({ kind: 'failed', fault })
@@ -182,9 +182,9 @@ test.each([
 )
 
 test.each([
-  ['says nothing', '', 'head', 15_000],
-  ['drips its head', 'HTTP/1.1 2', 'head', 15_000],
-] as const)('a receiver that %s is over after 15 s of wall clock', async (_what, bytes, phase, limitMs) => {
+  ['never responds', '', 'head', 15_000],
+  ['sends its headers byte by byte', 'HTTP/1.1 2', 'head', 15_000],
+] as const)('a receiver that %s times out after 15 s of wall clock', async (_what, bytes, phase, limitMs) => {
   const clock = createManualClock()
   const server = await rawReceiver((socket) => socket.write(bytes))
   const sender = trial({ clock })
@@ -196,7 +196,7 @@ test.each([
   await until(() => server.open() === 0)
 })
 
-test('a body that drips ends the connection after two seconds; the status counts', async () => {
+test('a slow response body ends the connection after two seconds; the status counts', async () => {
   const clock = createManualClock()
   const server = await rawReceiver((socket) =>
     socket.write('HTTP/1.1 500 No\r\ncontent-length: 100\r\n\r\na'),
@@ -210,7 +210,7 @@ test('a body that drips ends the connection after two seconds; the status counts
   await until(() => server.open() === 0)
 })
 
-test('a name whose servers say nothing is over after five seconds; one that does not exist at once', async () => {
+test('a name whose servers do not respond times out after five seconds; one that does not exist fails at once', async () => {
   const clock = createManualClock()
   const silent = trial({ clock, resolve: () => new Promise(() => {}) })
   const sent = silent.send('https://hooks.example/')
@@ -228,7 +228,7 @@ test('a name whose servers say nothing is over after five seconds; one that does
   })
 })
 
-test('a closed port is a failure of the connection; another address of the name is tried', async () => {
+test('a closed port is a connection failure; another address of the name is tried', async () => {
   const server = await receiver(answering(200))
   const rules = addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: [443] })
   const sender = trial({ rules, answers: [['127.0.0.4'], ['127.0.0.4', '127.0.0.2']] })
@@ -240,7 +240,7 @@ test('a closed port is a failure of the connection; another address of the name 
   expect((await sender.send(hook(server))).end).toMatchObject({ status: 200 })
 })
 
-test('a connection that is there too late carries no request: its attempt is over', async () => {
+test('a connection that opens after the attempt timed out carries no request', async () => {
   const clock = createManualClock()
   const server = await receiver(answering(200))
   const late: Socket[] = []
@@ -262,7 +262,7 @@ test('a connection that is there too late carries no request: its attempt is ove
   expect(server.requests).toEqual([])
 })
 
-test('an address that lets nobody in leaves time for the next one', async () => {
+test('an address that does not accept connections leaves time for the next one', async () => {
   const clock = createManualClock()
   const server = await receiver(answering(200))
   const dialled: string[] = []
@@ -281,7 +281,7 @@ test('an address that lets nobody in leaves time for the next one', async () => 
   expect(await sent).toMatchObject({ end: { status: 200 }, durationMs: 2_500 })
 })
 
-test('the caller can stop it: no outcome, and nothing is left open', async () => {
+test('the caller can cancel it: no outcome, and nothing is left open', async () => {
   const server = await rawReceiver(() => {})
   const stop = new AbortController()
   const sent = trial().send(hook(server), { signal: stop.signal })
@@ -292,7 +292,7 @@ test('the caller can stop it: no outcome, and nothing is left open', async () =>
   expect((await trial().send(hook(server), { signal: stop.signal })).end).toEqual({ kind: 'aborted' })
 })
 
-test('over TLS the certificate must be valid, of the name, and of an authority that is trusted', async () => {
+test('over TLS the certificate must be valid, match the name, and come from a trusted authority', async () => {
   const authority = createTestAuthority()
   const dayMs = 86_400_000
   const expired = { fromMs: Date.now() - 9 * dayMs, toMs: Date.now() - dayMs }

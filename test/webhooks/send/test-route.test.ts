@@ -30,7 +30,7 @@ async function testing(
 }
 
 describe('POST /v1/webhooks/{id}/test', () => {
-  test('sends one signed event that says it is a test, and tells what came of it', async () => {
+  test('sends one signed event marked as a test, and returns the outcome', async () => {
     await using receiver = await startReceiver()
     const { api, id, secret, send } = await testing(receiver.url, { headers: { 'x-key': 'k' } })
     await using _ = api
@@ -65,7 +65,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect((await send()).body.webhookId).not.toBe(body.webhookId)
   })
 
-  test('tells of a failure with the beginning of the answer, tries once and changes nothing, 410 included', async () => {
+  test('returns a failure with the beginning of the response, attempts once and changes nothing, 410 included', async () => {
     await using receiver = await startReceiver((response) => response.writeHead(410).end('moved away'))
     const { api, id, send } = await testing(receiver.url)
     await using _ = api
@@ -81,7 +81,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect((await send()).body.outcome).toBe('ok')
   })
 
-  test('goes nowhere that deliveries do not go', async () => {
+  test('refuses targets that deliveries refuse', async () => {
     await using receiver = await startReceiver()
     const { api, send } = await testing(receiver.url, {}, [])
     await using _ = api
@@ -89,7 +89,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect(receiver.received).toEqual([])
   })
 
-  test('is one at a time for an endpoint', async () => {
+  test('runs once at a time per endpoint', async () => {
     const answers: (() => void)[] = []
     await using receiver = await startReceiver((response) => {
       answers.push(() => response.writeHead(204).end())
@@ -109,7 +109,7 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  test('is 503 where no key opens the secret, and 403 without the scope', async () => {
+  test('answers 503 if no key opens the secret, and 403 without the scope', async () => {
     const { api, id, send } = await testing('https://hooks.example/in', {
       secrets: [{ wrapped: 'of another key', untilMs: null }],
     })

@@ -12,8 +12,8 @@ import {
   sent,
 } from '../../support/webhooks/endpoint-machines.ts'
 
-describe('an endpoint that is taken over', () => {
-  test('is not sent again what was delivered or died before the cursor came by, also over one more death', () => {
+describe('an endpoint after a takeover', () => {
+  test('is not sent again what was delivered or died ahead of the cursor, also after a second crash', () => {
     const retries = new Map([rowOf(event(2)), rowOf(event(3), { tries: 8 })])
     const { machine, offer, write } = machineOf({}, { base: 0, retries })
     expect(sent(machine)).toEqual([2, 3])
@@ -29,7 +29,7 @@ describe('an endpoint that is taken over', () => {
     }
   })
 
-  test('goes on reading, though all that waited is delivered before the cursor came by', () => {
+  test('continues reading although every pending delivery succeeded before the cursor reached it', () => {
     const events = Array.from({ length: MOST_WAITING }, (_, index) => event(index + 2))
     const { machine, offer, write } = machineOf(
       { maxConcurrency: 64 },
@@ -53,7 +53,7 @@ describe('an endpoint that is taken over', () => {
     expect([unread, again]).toEqual([[], [1]])
   })
 
-  test('and told to keep the order while one that the cursor has not read is under way goes on with its issuer', () => {
+  test('switched to issuer order during an unread delivery continues with that issuer', () => {
     const { machine, offer, write } = machineOf({}, { retries: new Map([rowOf(event(2, 'a'))]) })
     expect(sent(machine)).toEqual([2])
     machine.configure({ ...PLAIN, order: 'issuer' })

@@ -22,7 +22,7 @@ function worldOf(endpoints: Parameters<typeof endpointOf>[], moods: Record<strin
   return new WebhookWorld({ seed: 1, moods, endpoints: endpoints.map((given) => endpointOf(...given)) })
 }
 
-/** Sequences that the endpoint took, in the order of the answers. */
+/** The sequences that the endpoint accepted, in the order of the responses. */
 function taken(world: WebhookWorld, endpointId: string): number[] {
   return world.seen
     .filter((one) => one.endpointId === endpointId && one.status === 204 && one.endedMs !== null)
@@ -30,8 +30,8 @@ function taken(world: WebhookWorld, endpointId: string): number[] {
     .map(({ sequence }) => sequence)
 }
 
-describe('a shard', () => {
-  test('sends each event once to each endpoint whose filter matches, and gaps to those that name them', async () => {
+describe('a shard worker', () => {
+  test('sends each event once to each endpoint whose filter matches, and gaps to endpoints that name them', async () => {
     const world = worldOf([
       ['all'],
       ['fr', { filter: { fcaCategories: ['FR'] } }],
@@ -47,7 +47,7 @@ describe('a shard', () => {
     expect([...world.rows.keys()].sort()).toEqual(['all/position', 'fr/position', 'gaps/position'])
   })
 
-  test('sends the first event that a log ever has at once', async () => {
+  test('sends the very first event of a log at once', async () => {
     const world = worldOf([['one']])
     world.log.restart(null)
     await world.run(100)
@@ -58,7 +58,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('is stopped cleanly and goes on where it was, without a repetition', async () => {
+  test('stops cleanly and resumes without repeating a delivery', async () => {
     const world = worldOf([['one'], ['slow']], {
       slow: ({ chance }) => ({ end: answer(204), afterMs: chance.between(3000, 9000) }),
     })
@@ -74,7 +74,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('goes to another owner when what is under way has ended, also what hangs: nothing is repeated', async () => {
+  test('hands over when attempts in flight have ended, hanging ones included: nothing is repeated', async () => {
     const world = worldOf([['one'], ['slow'], ['hanging']], {
       hanging: hangs,
       slow: ({ chance }) => ({ end: answer(204), afterMs: chance.between(9000, 14_900) }),
@@ -93,7 +93,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('that goes to another owner is stopped in the time of a stop', async () => {
+  test('hands over within the time limit of a stop', async () => {
     const world = worldOf([['hanging']], { hanging: () => ({ end: answer(204), afterMs: 60_000 }) })
     world.log.add({})
     await world.run(1000)
@@ -104,7 +104,7 @@ describe('a shard', () => {
     expect(world.clock.now() - beganMs).toBeLessThanOrEqual(1000 + 15_000 + 10)
   })
 
-  test('lets an endpoint that hangs delay no other', async () => {
+  test('is not delayed by an endpoint that hangs', async () => {
     const latencies = async (moods: Record<string, Mood>): Promise<number[]> => {
       const world = worldOf([['well'], ['a'], ['b'], ['c']], moods)
       await world.run(100)
@@ -120,7 +120,7 @@ describe('a shard', () => {
     expect(Math.max(...(await latencies({ a: hangs, b: hangs, c: fails })))).toBe(0)
   })
 
-  test('tries again when it is due, to the millisecond while the endpoint is otherwise well', async () => {
+  test('retries exactly on time, to the millisecond if the endpoint otherwise succeeds', async () => {
     const world = worldOf([['one']], {
       one: ({ eventId, tries }) => ({ end: answer(eventId === 'e2' && tries < 4 ? 500 : 204), afterMs: 10 }),
     })
@@ -134,7 +134,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('holds at most a thousand for an endpoint that fails, probes it, and gives it everything once it answers', async () => {
+  test('holds at most a thousand deliveries for a failing endpoint, probes it, and sends all once it responds', async () => {
     let isUp = false
     const world = worldOf([['down']], { down: () => ({ end: answer(isUp ? 204 : 503), afterMs: 10 }) })
     for (let count = 0; count < 1500; count++) world.log.add({})
@@ -151,7 +151,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('disables an endpoint that is gone, or that has failed for five days, and sends it nothing more', async () => {
+  test('disables an endpoint that answers 410 or has failed for five days, and sends it nothing more', async () => {
     const cursor = endpointOf('').start
     const failingSinceMs = Date.UTC(2026, 4, 27, 7)
     const world = new WebhookWorld({
@@ -178,7 +178,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('sends an endpoint that is active again what waits, though attempts ended after it was disabled', async () => {
+  test('sends a re-enabled endpoint its pending deliveries, though attempts ended after it was disabled', async () => {
     let isBack = false
     const world = worldOf([['gone', { maxConcurrency: 2 }]], {
       gone: ({ eventId }) => ({ end: answer(isBack ? 204 : 410), afterMs: eventId === 'e1' ? 5 : 50 }),
@@ -193,7 +193,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('takes changes while it runs: paused, active again, another filter, deleted', async () => {
+  test('applies changes of an endpoint while it runs: paused, re-enabled, another filter, deleted', async () => {
     const world = worldOf([['one']])
     await world.run(100)
     world.change('one', { status: 'paused' })
@@ -217,7 +217,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('goes on after a change of the log’s epoch, with what waited', async () => {
+  test('continues with its pending deliveries after a change of the log’s epoch', async () => {
     const world = worldOf([['one']], {
       one: ({ tries, chance }) => (tries === 1 ? fails : healthy)({ tries, chance, eventId: '', nowMs: 0 }),
     })
@@ -232,7 +232,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('replays a window, behind what is new and over a crash, with the ids of the first time', async () => {
+  test('replays a window after new events and across a crash, with the original ids', async () => {
     const world = worldOf([['one', { filter: { fcaCategories: ['FR'] } }]])
     for (let count = 0; count < 60; count++) world.log.add({ fca: count % 2 === 0 ? 'FR' : 'NAV' })
     await world.run(10_000)
@@ -256,7 +256,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('begins no replay in the instant in which it is lost, and says so', async () => {
+  test('starts no replay at the moment it loses the shard, and reports that', async () => {
     const world = worldOf([['one']])
     world.log.add({})
     await world.run(1000)
@@ -272,7 +272,7 @@ describe('a shard', () => {
     expect(isBegun).toBe(false)
   })
 
-  test('lets a replay of two thousand events delay no new one', async () => {
+  test('does not delay a new event by a replay of two thousand', async () => {
     const start = encodeCursor({ epoch: EPOCH, sequence: 2000, timeMs: 0 })
     const world = worldOf([['one', { maxConcurrency: 2, start }]])
     for (let count = 0; count < 2000; count++) world.log.add({})
@@ -295,7 +295,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('replays single events, those that died among them, whose record goes when they are taken', async () => {
+  test('replays single events, dead ones included, whose record is deleted on success', async () => {
     const cursor = encodeCursor({ epoch: EPOCH, sequence: 1, timeMs: 0 })
     const world = new WebhookWorld({
       seed: 1,
@@ -324,7 +324,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('replays what is dead in a window and nothing else, over a crash, one that it has already never twice', async () => {
+  test('replays only the dead deliveries of a window, across a crash, none of them twice', async () => {
     const cursorOf = (sequence: number): string => encodeCursor({ epoch: EPOCH, sequence, timeMs: 0 })
     const death = { kind: 'dead', tries: 9, lastStatus: 500, cause: 'tries', diedAtMs: 0 } as const
     const world = new WebhookWorld({
@@ -364,7 +364,7 @@ describe('a shard', () => {
     await world.stop()
   })
 
-  test('is told in metrics and in one line an attempt', async () => {
+  test('reports metrics and one log line per attempt', async () => {
     const world = worldOf([['one'], ['two']], { two: fails })
     world.log.add({})
     await world.run(1000)

@@ -9,7 +9,7 @@ import {
 } from '../../../src/webhooks/worker/start-queue.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-/** One that has so many to begin, writes its name down for each, and ends each as it is told; at once by default. */
+/** An endpoint with that many deliveries to start. It records its name for each, and ends each as scripted; at once by default. */
 function starter(
   name: string,
   count: number,
@@ -28,7 +28,7 @@ function starter(
   }
 }
 
-/** Whose turns came, in their order, without those of whoever keeps the queue busy. */
+/** The names of the started endpoints, in order, without the one that keeps the queue busy. */
 function turnsIn(begun: readonly string[], busy: string): string[] {
   return begun.filter((name, place) => name !== busy && name !== begun[place - 1])
 }
@@ -41,7 +41,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await yieldToEventLoop()
 }
 
-test('who comes while nobody waits begins at once; each has its turn before any has its second', async () => {
+test('an endpoint starts at once if none waits; each starts once before any starts twice', async () => {
   const begun: string[] = []
   const queue = new StartQueue(createManualClock())
   queue.add(starter('alone', 1, begun))
@@ -54,7 +54,7 @@ test('who comes while nobody waits begins at once; each has its turn before any 
   expect(turnsIn(begun, 'holder')).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
 })
 
-test('the event loop has its turns while many begin', async () => {
+test('starting many endpoints leaves ticks of the event loop to other work', async () => {
   const begun: string[] = []
   const queue = new StartQueue(createManualClock())
   queue.add(starter('one', 1000, begun))
@@ -64,7 +64,7 @@ test('the event loop has its turns while many begin', async () => {
   expect(passed).toBeGreaterThan(10)
 })
 
-test('who waits already keeps its place, however often it comes', async () => {
+test('an endpoint in the queue keeps its position, however often it is added', async () => {
   const begun: string[] = []
   const queue = new StartQueue(createManualClock())
   queue.add(starter('before', 100, begun))
@@ -78,7 +78,7 @@ test('who waits already keeps its place, however often it comes', async () => {
   expect(turnsIn(begun, 'before')).toEqual(['eager', 'patient', 'eager', 'patient'])
 })
 
-test('as many as are answered begin; what is not answered in a moment holds up nobody', async () => {
+test('a limited number starts at a time, and a slow response does not block the others', async () => {
   const begun: string[] = []
   const clock = createManualClock()
   const queue = new StartQueue(clock)
@@ -101,7 +101,7 @@ test('as many as are answered begin; what is not answered in a moment holds up n
   expect(begun).toHaveLength(1000)
 })
 
-test('who has rested gets one, before those who come with it get more', async () => {
+test('an idle endpoint starts one delivery before busier ones start more', async () => {
   const begun: string[] = []
   const queue = new StartQueue(createManualClock())
   queue.add(starter('before', 100, begun))
@@ -120,7 +120,7 @@ test('who has rested gets one, before those who come with it get more', async ()
   ])
 })
 
-test('who has rested comes before those who have begun already, however late it comes', async () => {
+test('an idle endpoint goes before endpoints that have already started, however late it is added', async () => {
   const begun: string[] = []
   const queue = new StartQueue(createManualClock())
   const late = starter('late', STARTS_PER_TURN, begun)

@@ -1,4 +1,4 @@
-/** Vectors: how a connection is closed. */
+/** Test vectors: how a connection is closed. */
 import { FIN, frame, OPCODES } from '../../../support/streams/raw-stream.ts'
 import { closeFrame, command, fragments, hex, type Section, textFrame, type Vector } from './vector.ts'
 

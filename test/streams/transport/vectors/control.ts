@@ -1,4 +1,4 @@
-/** Vectors: pings and pongs, and how control frames may look. */
+/** Test vectors: pings and pongs, and the allowed forms of control frames. */
 import { FIN, frame, OPCODES } from '../../../support/streams/raw-stream.ts'
 import { command, type Section, textFrame, type Vector } from './vector.ts'
 

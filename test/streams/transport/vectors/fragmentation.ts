@@ -1,4 +1,4 @@
-/** Vectors: texts in several frames, and what may stand between these. */
+/** Test vectors: texts in several frames, and which frames may come between. */
 import { FIN, frame, OPCODES } from '../../../support/streams/raw-stream.ts'
 import { closeFrame, command, fragments, type Section, textFrame, type Vector } from './vector.ts'
 

@@ -1,4 +1,4 @@
-/** Vectors: lengths of frames in their three forms, masks, and sizes at our own bounds. */
+/** Test vectors: the three forms of frame lengths, masks, and sizes at the server's limits. */
 import {
   FIN,
   frame,
@@ -43,7 +43,7 @@ const binaries: Vector[] = [0, 1, 125, 126, 127, 128, 65_535, 65_536].map((bytes
   closes: 1003,
 }))
 
-/** Frames with lengths and masks as they are given here. */
+/** Frames with the given lengths and masks. */
 const lengths: Vector[] = [
   {
     name: 'an empty text',
@@ -124,7 +124,7 @@ const unmasked: Vector[] = [
   closes: 1002,
 }))
 
-/** A frame without a mask keeps its payload as it is. */
+/** A frame without a mask has its payload unchanged. */
 function plain(bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, 2), Buffer.from('{}')])
 }

@@ -1,4 +1,4 @@
-/** Vectors: bits and opcodes that mean nothing yet. */
+/** Test vectors: reserved bits and opcodes. */
 import { deflateRawSync } from 'node:zlib'
 import { FIN, frame, OPCODES } from '../../../support/streams/raw-stream.ts'
 import { command, type Section, textFrame, type Vector } from './vector.ts'

@@ -1,8 +1,8 @@
-/** Vectors: texts that are UTF-8 and texts that are not, whole and cut in every place. */
+/** Test vectors: valid and invalid UTF-8, whole and split at every position. */
 import { FIN, frame, OPCODES } from '../../../support/streams/raw-stream.ts'
 import { command, commandAround, fragments, hex, type Section, textFrame, type Vector } from './vector.ts'
 
-/** One character of each length, and the word of Kuhn's table. */
+/** One character of each length, and the word of Markus Kuhn's test file. */
 const MIXED = 'κόσμε é € 𝄞'
 
 const letters: [name: string, text: string][] = [
@@ -14,7 +14,7 @@ const letters: [name: string, text: string][] = [
   ['a byte order mark', '\ufeffx'],
   ['the replacement character', '\ufffd'],
 ]
-/** First and last characters of each length, the neighbours of the surrogates, and some that are no characters. */
+/** First and last characters of each length, the neighbours of the surrogates, and some noncharacters. */
 const edges = [
   0x7f, 0x80, 0x7ff, 0x800, 0xd7ff, 0xe000, 0xfdd0, 0xfffd, 0xfffe, 0xffff, 0x10000, 0x1fffe, 0x1ffff,
   0x2fffe, 0x8ffff, 0xeffff, 0xffffe, 0xfffff, 0x10fffe, 0x10ffff,

@@ -1,56 +1,56 @@
 /**
- * The form of a vector: bytes that a client sends, and what must come back (RFC 6455). Owns the form and the words that all
- * sections share. Refuses to send anything: `test/streams/transport/rfc6455.test.ts` does.
+ * Defines a test vector: bytes that a client sends, and the expected response (RFC 6455), with helpers that all sections
+ * share. `test/streams/transport/rfc6455.test.ts` sends them.
  *
- * The server echoes nothing but ids of its own `ping` command, so a text is known to have arrived as it was sent by that.
+ * The server echoes only the ids of its `ping` command, so such an id shows that a text arrived unchanged.
  */
 import { FIN, frame, OPCODES } from '../../../support/streams/raw-stream.ts'
 
-/** What comes back to a text: the id of a `pong`, null for a `pong` without one, or the number of an `error`. */
+/** The response to a text: the id of a `pong`, null for a `pong` without one, or the number of an `error`. */
 export type Reply = { pong: string | null } | { error: number }
 
 export interface Vector {
-  /** What is sent, in words. */
+  /** A description of the sent bytes. */
   name: string
-  /** Frames that are answered before the rest is sent: what is under way when a connection ends is not answered. */
+  /** Frames whose responses arrive before the rest is sent: requests in flight when a connection ends get none. */
   before?: readonly Buffer[]
   /** Frames as bytes. */
   send: readonly Buffer[]
-  /** Bytes a write; absent: all in one. */
+  /** Bytes per write; absent: all in one. */
   chop?: number
-  /** Texts that come back, in order; none where it is absent. */
+  /** Texts in the response, in order; none if absent. */
   replies?: readonly Reply[]
-  /** Payloads of pong frames that come back, in order; none where it is absent. */
+  /** Payloads of pong frames in the response, in order; none if absent. */
   pongs?: readonly Buffer[]
-  /** The code of the server's close frame, 1005 for one without; absent: the connection stays and is of use. */
+  /** The code of the server's close frame, 1005 for one without; absent: the connection stays open and usable. */
   closes?: number
 }
 
 /** Vectors about one part of the protocol. */
 export interface Section {
-  /** With the paragraph of RFC 6455. */
+  /** The title, with the section of RFC 6455. */
   title: string
   vectors: readonly Vector[]
 }
 
 const { text } = OPCODES
 
-/** The command that is answered with a `pong` of this id, as text. */
+/** The `ping` command with this id, as text; its response is a `pong` with the id. */
 export function command(id: string): string {
   return JSON.stringify({ action: 'ping', id })
 }
 
-/** The command without an id, as text of exactly so many bytes. */
+/** The command without an id, as text of exactly this many bytes. */
 export function commandOf(bytes: number): string {
   return '{"action":"ping"}'.padEnd(bytes, ' ')
 }
 
-/** The same command around bytes that are its id, whatever they are. */
+/** The same command with any bytes as its id. */
 export function commandAround(id: Buffer): Buffer {
   return Buffer.concat([Buffer.from('{"action":"ping","id":"'), id, Buffer.from('"}')])
 }
 
-/** A whole text. */
+/** An unfragmented text. */
 export function textFrame(payload: string | Buffer): Buffer {
   return frame(FIN | text, payload)
 }

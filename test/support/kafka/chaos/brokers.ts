@@ -1,4 +1,7 @@
-/** Brokers that die in the middle of a commit: restarted, away for long, or with the coordinator moving to another. */
+/**
+ * Fault scripts for brokers that crash in the middle of a commit: restarted, down for long, or with the coordinator
+ * moving to another.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import { eventually } from '../../http/api-client.ts'
 import { kafkaClient, leaderOf } from '../clients.ts'
@@ -26,7 +29,7 @@ const away: FaultScript = async (world, chance) => {
   held?.lift()
   const { units } = world.sandbox.usage()
   await wait(AWAY_MS)
-  // One may have been written down before Kafka went. References cost none, and may be asked for at any time.
+  // One unit may have been counted before the outage. References cost none, and may be requested at any time.
   must(world.sandbox.usage().units <= units + 1, 'units were spent while Kafka was away')
   await Promise.all(world.cluster.nodes.map((node) => node.start()))
   await world.flows()
@@ -49,7 +52,7 @@ function moveOf(topic: string): FaultScript {
   }
 }
 
-/** Resolves when every node has what the topics of coordinators and events hold: the next may die. */
+/** Resolves when every node has replicated the topics of coordinators and events: the next may be killed. */
 async function inSync({ cluster, topic }: ChaosWorld, moved: string): Promise<void> {
   const admin = kafkaClient(cluster.brokers).admin()
   await admin.connect()

@@ -6,7 +6,7 @@ import { itemJson } from '../../../../src/sandbox/market/item-json.ts'
 import { templatesOf } from '../../../../src/sandbox/market/item-template.ts'
 import type { Sandbox } from '../../../../src/sandbox/sandbox.ts'
 
-/** Not the market's own day nor the one before: what it publishes by itself would amend items of the burst unseen. */
+/** Neither the market's own day nor the one before: its own items would amend items of the burst unseen. */
 const DAY = '2026-01-06'
 /** What one day's numbers give. */
 const MOST_ITEMS = 9_000
@@ -18,13 +18,13 @@ const OVERFLOW_SHARE = 0.005
 
 /** A running burst. */
 export interface Burst {
-  /** Publishes so many items at this moment. */
+  /** Publishes that many items now. */
   add(count: number): void
-  /** Publishes nothing more; resolves when that is so. */
+  /** Stops publishing; resolves when it has stopped. */
   end(): Promise<void>
 }
 
-/** Begins a burst in that market. */
+/** Starts a burst in that market. */
 export function startBurst(sandbox: Sandbox, seed: number): Burst {
   const issuers = createIssuers(seed)
   const chance = seededChance(seed)

@@ -1,4 +1,4 @@
-/** kill -9 of a bridge at each place where a claim or a commit of events can be cut in two, and anywhere else. */
+/** Fault scripts that kill -9 a bridge at each step of a claim or a commit of events, and anywhere else. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Order } from '../bridge-child.ts'
 import { type FaultScript, heldCommit, nowMs } from './script.ts'
@@ -6,7 +6,7 @@ import { type FaultScript, heldCommit, nowMs } from './script.ts'
 /** Longest time to a kill at any moment, ms: a few polls. */
 const LONGEST_LIFE_MS = 3_000
 
-/** The leader dies there in a commit of events. */
+/** The leader crashes at that hook in a commit of events. */
 function killInCommit(at: Order['at']): FaultScript {
   return async (world, chance) => {
     const { leader, standby } = await world.sides()
@@ -22,7 +22,7 @@ function killInCommit(at: Order['at']): FaultScript {
   }
 }
 
-/** The leader stops or dies, and who follows it dies there in its claim. */
+/** The leader stops or crashes, and its successor crashes at that hook in its claim. */
 function killInClaim(at: Order['at']): FaultScript {
   return async (world, chance) => {
     const { leader, standby } = await world.sides()
@@ -37,7 +37,7 @@ function killInClaim(at: Order['at']): FaultScript {
   }
 }
 
-/** The leader dies with the end of a commit of events on its way, which arrives in the middle of a successor's commit. */
+/** The leader crashes while the end of its commit is in flight, which arrives in the middle of a successor's commit. */
 const killWithCommitUnderWay: FaultScript = async (world, chance) => {
   const { leader, standby } = await world.sides()
   const sinceMs = nowMs()

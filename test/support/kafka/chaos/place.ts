@@ -17,26 +17,26 @@ export interface Place {
   readonly name: string
   readonly front: CountingFront
   readonly way: Way
-  /** The life of now, or the last one. Throws before the first. */
+  /** The current process, or the last one. Throws before the first. */
   bridge(): BridgeProcess
   isRunning(): boolean
-  /** Starts a bridge where none runs; resolves when its listeners are open. */
+  /** Starts a bridge if none runs; resolves when its listeners are open. */
   start(): Promise<void>
   /** Sends the signal and resolves when the bridge has ended, with its exit code; null after a kill. */
   stop(signal?: NodeJS.Signals): Promise<number | null>
-  /** Resolves when the bridge of now has taken the order. */
+  /** Resolves when the current bridge has received the order. */
   order(order: Order): Promise<void>
   /** Resolves when it carries the order out. */
   obeyed(): Promise<void>
   /** When the bridges of this place had fenced all others, ms since 1970, rising. */
   fences(): number[]
-  /** How often the bridge of now has logged that event. */
+  /** How often the current bridge has logged that event. */
   said(event: string): number
-  /** What all its bridges logged. */
+  /** The log lines of all its bridges. */
   lines(): string
 }
 
-/** What a place is made of. */
+/** The parts of a place. */
 export interface PlaceParts {
   name: string
   env: Record<string, string>
@@ -47,7 +47,7 @@ export interface PlaceParts {
 /** An order may wait for a commit of events, and that for a failover. */
 const LONGEST_WAIT_MS = 120_000
 
-/** A place where nobody lives yet. */
+/** A place without a running bridge. */
 export function createPlace({ name, env, front, way }: PlaceParts): Place {
   const lives: BridgeProcess[] = []
   const bridge = (): BridgeProcess => {

@@ -13,7 +13,7 @@ export interface ChaosCase {
   seed: number
 }
 
-/** What became of it. */
+/** The result. */
 export interface PlayedChaos extends ChaosCase {
   /** The exact release, e.g. `4.3.1`. */
   kafka: string
@@ -22,11 +22,11 @@ export interface PlayedChaos extends ChaosCase {
   seconds: Record<string, number>
   /** null when the world could not be judged; `broken` says why. */
   verdict: ChaosVerdict | null
-  /** One sentence a broken promise. */
+  /** One sentence per broken promise. */
   broken: string[]
 }
 
-/** Plays and judges. `look` gets what every bridge logged. */
+/** Plays the scripts and checks the result. `look` gets the log lines of every bridge. */
 export async function playChaos(
   runtime: KafkaRuntime,
   { scripts, seed }: ChaosCase,
@@ -62,7 +62,7 @@ export async function playChaos(
   }
 }
 
-/** What bridges said that ended by themselves: the last words tell why. */
+/** The output of bridges that ended by themselves: its last lines show why. */
 function endings({ places }: ChaosWorld): string {
   return places
     .filter((place) => !place.isRunning())

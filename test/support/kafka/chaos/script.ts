@@ -22,13 +22,13 @@ export function must(holds: boolean, sentence: string): void {
   if (!holds) throw new Error(sentence)
 }
 
-/** Resolves when the upstream has had so many requests more from that place. */
+/** Resolves when the upstream has received that many more requests from that place. */
 export async function asksAgain({ front }: Place, count: number): Promise<void> {
   const before = front.arrivals().length
   await eventually(front.arrivals, ({ length }) => length >= before + count, 60_000)
 }
 
-/** Resolves when that place says that it no longer leads, more often than `before`. */
+/** Resolves when that place has logged the loss of leadership more often than `before`. */
 export async function steppedDown(place: Place, before: number): Promise<void> {
   await eventually(
     () => place.said('leader.lost'),
@@ -37,7 +37,7 @@ export async function steppedDown(place: Place, before: number): Promise<void> {
   )
 }
 
-/** Resolves when a commit of events by that place is written and its end is kept back. */
+/** Resolves when a commit of events by that place is written and its end is held back. */
 export async function heldCommit(world: ChaosWorld, place: Place): Promise<Hold> {
   const hold = place.way.hold(apiKeys.endTxn, { touching: world.topic('all') })
   await hold.caught()

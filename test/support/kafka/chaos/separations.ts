@@ -1,4 +1,7 @@
-/** A leader that is frozen, cut off, forgotten or unanswered while it believes that it leads; a standby that reads late. */
+/**
+ * Fault scripts for a leader that is frozen, disconnected, expelled or without responses but still believes to lead,
+ * and for a standby that reads late.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Order } from '../bridge-child.ts'
 import { apiKeys } from '../proxy/frames.ts'
@@ -6,10 +9,10 @@ import { asksAgain, type FaultScript, heldCommit, must, nowMs, steppedDown } fro
 
 /** More than one batch of 512 KiB: items of some 1.5 KB. */
 const SEVERAL_BATCHES = 700
-/** How long the standby's reading of the state stays behind, ms; a claim waits ten seconds for it. */
+/** How long the standby's reads of the state are delayed, ms; a claim waits ten seconds for them. */
 const LATE_MS = { least: 200, most: 2_000 }
 
-/** Frozen past its session, in the middle of a commit or between two steps; it goes on when another leads. */
+/** The leader is frozen beyond its session, in the middle of a commit or between two steps, and resumed when another leads. */
 const frozenLeader: FaultScript = async (world, chance) => {
   const { leader, standby } = await world.sides()
   const events = world.topic('all')
@@ -29,12 +32,12 @@ const frozenLeader: FaultScript = async (world, chance) => {
   leader.bridge().child.kill('SIGCONT')
   await steppedDown(leader, lost)
   await world.flows()
-  // After the unit of a request is written down the request may leave.
+  // Once the unit of a request is counted, the request may be sent.
   const mayAsk = order.topic === null ? 1 : 0
   must(leader.front.arrivals().length <= asked + mayAsk, 'a leader that was frozen sent a request')
 }
 
-/** The end of a commit is kept back until the same leader is in the middle of a later one. */
+/** The end of a commit is held back until the same leader is in the middle of a later one. */
 const lateCommit: FaultScript = async (world, chance) => {
   const { leader, standby } = await world.sides()
   const late = await heldCommit(world, leader)
@@ -57,7 +60,7 @@ const lateCommit: FaultScript = async (world, chance) => {
   await world.flows()
 }
 
-/** A commit is done and nobody is told. */
+/** A commit succeeds but its response is lost. */
 const lostAnswer: FaultScript = async (world) => {
   const { leader } = await world.sides()
   const drop = leader.way.dropReplies(apiKeys.endTxn, { touching: world.topic('all') })
@@ -69,7 +72,7 @@ const lostAnswer: FaultScript = async (world) => {
   await world.flows()
 }
 
-/** Only the leader has no way to Kafka, in the middle of a commit or anywhere. */
+/** Only the leader is disconnected from Kafka, in the middle of a commit or anywhere. */
 const partition: FaultScript = async (world, chance) => {
   const { leader, standby } = await world.sides()
   const lost = leader.said('leader.lost')
@@ -82,14 +85,14 @@ const partition: FaultScript = async (world, chance) => {
   const asked = leader.front.arrivals().length
   await world.claims(standby, cutMs)
   await asksAgain(standby, 2)
-  // One may have been written down before.
+  // One unit may have been counted before.
   must(leader.front.arrivals().length <= asked + 1, 'a leader without Kafka sent requests')
   fault.lift()
   await steppedDown(leader, lost)
   await world.flows()
 }
 
-/** The group gives the lead away while the leader waits for its answer: for a while two believe that they lead. */
+/** The group elects another leader while the old one waits for a response: for a while two believe to lead. */
 const forgottenLeader: FaultScript = async (world) => {
   const { leader, standby } = await world.sides()
   const lost = leader.said('leader.lost')
@@ -109,7 +112,7 @@ const forgottenLeader: FaultScript = async (world) => {
   await world.flows()
 }
 
-/** A standby that has not read what its predecessor wrote is called to lead. */
+/** A standby is elected before it has read its predecessor's writes. */
 const slowStandby: FaultScript = async (world, chance) => {
   const { leader, standby } = await world.sides()
   const reading = standby.way.hold(apiKeys.fetch, { touching: world.topic('internal.state') })

@@ -9,25 +9,25 @@ import { createLogKeeper, kafkaLogOptions } from '../kafka-logs.ts'
 import type { Place } from './place.ts'
 import type { ChaosWorld } from './world.ts'
 
-/** What became of a world. */
+/** The result of a world. */
 export interface ChaosVerdict {
   /** Revisions that the market showed. */
   shown: number
   /** Disclosures in the topic of all events. */
   published: number
-  /** Claims that fenced whoever was before. */
+  /** Claims that fenced an earlier writer. */
   claims: number
   /** Requests that upstream counted. */
   units: number
   /** Units in the durable ledger beyond those. */
   unitsOver: number
-  /** Requests that came from a process after another had fenced it: each was paid for before. */
+  /** Requests from a process after another had fenced it: each was counted before. */
   afterFence: number
-  /** One sentence a broken promise. */
+  /** One sentence per broken promise. */
   broken: string[]
 }
 
-/** Judges a world whose bridges have all ended. `owed`: what must have been published by now. */
+/** Checks a world whose bridges have all ended. `owed`: the items that must have been published by now. */
 export async function judgeChaos(world: ChaosWorld, owed: readonly TruthItem[]): Promise<ChaosVerdict> {
   const { cluster, prefix, sandbox, places } = world
   const logs = createLogKeeper()
@@ -48,7 +48,7 @@ export async function judgeChaos(world: ChaosWorld, owed: readonly TruthItem[]):
   )
   if (openGaps !== 0) broken.push(`${openGaps} gaps are open`)
   if (unitsOver < 0) broken.push(`the ledger has ${-unitsOver} units less than upstream`)
-  // Each claim may follow one unit that was written down and never asked for.
+  // Each claim may follow one unit that was counted without a request.
   if (unitsOver > claims) broken.push(`the ledger has ${unitsOver} units too many after ${claims} claims`)
   if (strays.some((count) => count > 1)) broken.push(`a fenced bridge sent ${Math.max(...strays)} requests`)
   for (const refused of ['throttled', 'quotaRefused', 'violations'] as const)

@@ -11,7 +11,7 @@ export interface Way {
   cut(): void
 }
 
-/** The way over those proxies. */
+/** Combines those proxies. */
 export function wayOver(proxies: readonly KafkaProxy[]): Way {
   const each = <T>(put: (proxy: KafkaProxy) => T): T[] => proxies.map(put)
   return {

@@ -13,12 +13,12 @@ import { type Burst, startBurst } from './burst.ts'
 import { createPlace, type Place } from './place.ts'
 import { wayOver } from './way.ts'
 
-/** For the last failover, the walks that fill gaps (tried again after 30 s), and a busy machine. */
+/** Time for the last failover, the page scans that fill gaps (retried after 30 s), and a busy machine. */
 const LONGEST_REST_MS = 180_000
-/** For brokers that come back, a session that runs out, a claim, and a busy machine. */
+/** Time for brokers that restart, a session timeout, a claim, and a busy machine. */
 const LONGEST_FAILOVER_MS = 120_000
 
-/** Who leads and who waits. */
+/** The leader and the standby. */
 export interface Sides {
   leader: Place
   standby: Place
@@ -37,7 +37,7 @@ export interface ChaosWorld extends AsyncDisposable {
   sides(): Promise<Sides>
   /** Resolves when that place has claimed again, after `sinceMs` (ms since 1970). */
   claims(place: Place, sinceMs: number): Promise<void>
-  /** Resolves when whoever leads has committed more events than there are now. */
+  /** Resolves when the leader has committed more events than there are now. */
   flows(): Promise<void>
   /**
    * Ends the burst; resolves when everything that the market had shown by then is held by both places and no gap is open,
@@ -80,7 +80,7 @@ export async function startChaosWorld(options: {
   }
   const places = [await place(names[0]), await place(names[1])] as const
   await places[0].start()
-  // The first answer gives the cursor that the stream begins with.
+  // The first response has the cursor at which the stream begins.
   await eventually(places[0].front.arrivals, ({ length }) => length > 1, LONGEST_FAILOVER_MS)
   await places[1].start()
   const burst = startBurst(sandbox, options.seed)
@@ -109,7 +109,7 @@ export async function startChaosWorld(options: {
     },
     async rests() {
       await burst.end()
-      // The truth grows with the market, which goes on.
+      // The expected items grow with the market, which continues.
       const items = [...sandbox.truth().items]
       await Promise.all(places.map((place) => holdsAll(place, items)))
       return items
@@ -146,7 +146,7 @@ function lastFence(place: Place): number {
 async function holdsAll(place: Place, items: readonly TruthItem[]): Promise<void> {
   const look = async () => {
     const { gaps, log } = await statusOf(place)
-    // Reading everything is only worth while where it can be there.
+    // Reads everything only once it can be complete.
     if (gaps.length > 0 || log.latest < items.length) return { gaps: gaps.length, latest: log.latest }
     return { missing: compare(items, await pullAll(place.bridge().ready.http)).missing }
   }

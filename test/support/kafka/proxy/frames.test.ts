@@ -17,7 +17,7 @@ function* cut(stream: Buffer, lengths: number[]): Generator<Buffer> {
   }
 }
 
-test('however a stream is cut on its way, the frames are those that were sent', () => {
+test('a stream cut anywhere decodes to the frames that were sent', () => {
   fc.assert(
     fc.property(payloads, pieces, (sent, lengths) => {
       const frames = sent.map((payload) => framed(Buffer.from(payload)))
@@ -28,7 +28,7 @@ test('however a stream is cut on its way, the frames are those that were sent', 
   )
 })
 
-test('a frame that is not whole yet is kept back', () => {
+test('an incomplete frame is kept back', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), fc.nat(43), (payload, cutAt) => {
       const frame = framed(Buffer.from(payload))
@@ -40,7 +40,7 @@ test('a frame that is not whole yet is kept back', () => {
   )
 })
 
-test('a request tells its API, its version and the id that its reply will carry', () => {
+test('a request holds its API, its version and the correlation id of its response', () => {
   fc.assert(
     fc.property(
       int16,
@@ -58,7 +58,7 @@ test('a request tells its API, its version and the id that its reply will carry'
   )
 })
 
-test('what is not Kafka, or encrypted, is refused', () => {
+test('data that is not Kafka, or encrypted, is refused', () => {
   const tlsHandshake = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00])
   expect(() => createFrameSplitter().push(tlsHandshake)).toThrow('encrypted')
   expect(() => createFrameSplitter().push(Buffer.from([0xff, 0xff, 0xff, 0xff]))).toThrow('not Kafka')

@@ -1,7 +1,4 @@
-/**
- * Kafka's framing on the wire: a length, then a header that begins with the same fields in every version. Owns cutting
- * a byte stream into frames and reading those fields. Refuses to read the bodies.
- */
+/** Splits a byte stream into Kafka's wire frames and reads their common header fields. It does not read the bodies. */
 
 /** The requests that tests name. Numbers: the protocol's table of API keys. */
 export const apiKeys = {
@@ -16,7 +13,7 @@ export const apiKeys = {
   endTxn: 26,
 } as const
 
-/** What every request says about itself. */
+/** The header fields of every request. */
 export interface RequestHeader {
   apiKey: number
   apiVersion: number
@@ -25,7 +22,7 @@ export interface RequestHeader {
 
 const LENGTH_BYTES = 4
 const HEADER_BYTES = 8
-/** The largest frame a broker takes by default (`socket.request.max.bytes`). */
+/** The largest frame a broker accepts by default (`socket.request.max.bytes`). */
 const MAX_FRAME_BYTES = 104_857_600
 
 /**

@@ -1,6 +1,6 @@
 /**
- * A broker of their own behind a proxy, for the tests of one `describe`. Owns its hooks: the broker lives as long as the
- * block, the proxy and the logs that were opened as long as a test.
+ * Starts a broker behind a proxy for the tests of one `describe`. The broker lives as long as the block, the proxy and
+ * the opened logs as long as a test.
  */
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { type KafkaCluster, startCluster } from '../cluster.ts'
@@ -8,7 +8,7 @@ import { createLogKeeper, type LogKeeper } from '../kafka-logs.ts'
 import type { KafkaRuntime } from '../runtime/runtime.ts'
 import { type KafkaProxy, PROXIED, startProxies } from './proxy.ts'
 
-/** What a test of the block may use, from its beginning on. */
+/** The parts that a test of the block may use. */
 export interface ProxiedCluster {
   readonly cluster: KafkaCluster
   readonly proxy: KafkaProxy
@@ -17,7 +17,7 @@ export interface ProxiedCluster {
   readonly logs: LogKeeper
 }
 
-/** Registers the hooks; nothing is started where there is no runtime, and the block is to be skipped. */
+/** Registers the hooks; without a runtime nothing is started, and the block must be skipped. */
 export function useProxiedCluster(
   runtime: KafkaRuntime | null,
   properties: Record<string, string> = {},

@@ -1,7 +1,4 @@
-/**
- * One client's connection through a proxy: its own socket and one to the broker. Owns cutting both directions into
- * frames and sending each on when the rules let it. Refuses to decide: `proxy-rules.ts`.
- */
+/** Forwards one client's connection through a proxy, frame by frame in both directions, as `proxy-rules.ts` decides. */
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { apiKeys, correlationOf, createFrameSplitter, namesTopic, requestHeader } from './frames.ts'
@@ -9,17 +6,17 @@ import type { PassingRequest, ProxyRules } from './proxy-rules.ts'
 
 /** A connection to cut. */
 export interface ProxyConnection {
-  /** Resets the client's socket and loses what was on its way, except requests that are held. */
+  /** Resets the client's socket and drops frames in flight, except held requests. */
   cut(): void
-  /** Ends both sides, whatever is on its way. */
+  /** Ends both sides, with any frames in flight. */
   destroy(): void
-  /** Resolves when both sides are gone. Rejects when one sent what is not Kafka. */
+  /** Resolves when both sides are closed. Rejects if one sent data that is not Kafka. */
   readonly ended: Promise<void>
 }
 
 /** Joins the two sockets, with the rules between them. */
 export function joinSockets(client: Socket, broker: Socket, rules: ProxyRules): ProxyConnection {
-  /** Each request that the broker has got and not answered, by correlation id. */
+  /** Each pending request at the broker, by correlation id. */
   const asked = new Map<number, PassingRequest>()
   /** The requests that added partitions to the transaction that is open on this connection. */
   let joining: Buffer[] = []
@@ -33,7 +30,7 @@ export function joinSockets(client: Socket, broker: Socket, rules: ProxyRules): 
   let heldCount = 0
   let failure: Error | null = null
 
-  /** The broker's side lives on without its client while something is on its way there. */
+  /** The broker's side stays open without its client while frames are in flight to it. */
   const endWithClient = async (): Promise<void> => {
     await toBroker.drained()
     if (client.destroyed && heldCount === 0 && asked.size === 0) broker.destroySoon()
@@ -66,7 +63,7 @@ export function joinSockets(client: Socket, broker: Socket, rules: ProxyRules): 
     const correlationId = correlationOf(frame)
     const request = asked.get(correlationId)
     asked.delete(correlationId)
-    // What answers a client that is gone is nobody's: no rule is to catch it.
+    // No rule catches a response to a disconnected client.
     if (client.destroyed) endWithClient()
     else if (request === undefined || !rules.drops(request)) toClient.push(frame, null)
   }
@@ -80,7 +77,7 @@ export function joinSockets(client: Socket, broker: Socket, rules: ProxyRules): 
         destroy()
       }
     })
-    // What breaks a socket shows in its closing; the other side learns of it there.
+    // A socket error shows in its closing, which closes the other side.
     from.on('error', () => undefined)
   }
   const destroy = (): void => {

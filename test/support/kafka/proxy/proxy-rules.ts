@@ -1,7 +1,4 @@
-/**
- * What a proxy does to what passes, while a test says so. Owns the rules in force and waiting for them to bite. Refuses
- * to know sockets: `proxy-connection.ts` asks here, frame by frame.
- */
+/** Decides what a proxy does to each frame while a test has rules in force, and lets tests wait until a rule matches. */
 
 /** A rule in force. Lifting it twice is the same as once. */
 export interface Rule {
@@ -10,9 +7,9 @@ export interface Rule {
   lift(): void
 }
 
-/** A request on its way that the proxy keeps. */
+/** A request in flight that the proxy holds. */
 export interface HeldRequest {
-  /** Sends it on. False when its way to the broker is gone. */
+  /** Sends it on. False when the connection to the broker has closed. */
   send(): boolean
 }
 
@@ -21,14 +18,14 @@ export interface Touching {
   touching: string
 }
 
-/** What a proxy knows of a request when it takes it. */
+/** What a proxy knows of a received request. */
 export interface PassingRequest {
   apiKey: number
   /** True when it names the topic, or ends a transaction that writes to it. */
   touches(topic: string): boolean
 }
 
-/** Requests of one API that are kept back. */
+/** Requests of one API that are held back. */
 export interface Hold extends Rule {
   /** Sends on what is held, in the order of arrival, and ends the rule. Answers how many reached the broker. */
   release(): number
@@ -46,22 +43,22 @@ export interface ProxyRules {
   dropReplies(apiKey: number, only?: Touching): Rule
   /** Every frame, either way, leaves that many milliseconds after it came. Caught are the frames so delayed. */
   delay(delayMs: number): Rule
-  /** Nothing passes either way and nobody is told; what came meanwhile passes when it is lifted. */
+  /** Drops no frame but passes none either way; frames sent meanwhile pass when it is lifted. */
   blackHole(): Rule
-  /** New connections are reset at once. */
+  /** Resets new connections at once. */
   refuse(): Rule
   /** Requests of that API that came in so far, held ones too. */
   seen(apiKey: number): number
 
   /** Takes a request. Null: pass it on. Otherwise it is held, and `keep` gets it. */
   request(passing: PassingRequest): ((held: HeldRequest) => void) | null
-  /** Whether the reply to that request is thrown away. */
+  /** Whether the response to that request is dropped. */
   drops(passing: PassingRequest): boolean
-  /** Milliseconds that a frame which came now waits. */
+  /** The delay of a frame that arrives now, ms. */
   delayMs(): number
-  /** Resolves when nothing is black, at once where nothing was. */
+  /** Resolves when no black hole is open, at once if none is. */
   open(): Promise<void>
-  /** Whether a connection that is asked for now is reset. */
+  /** Whether a new connection is reset now. */
   refuses(): boolean
 }
 
@@ -69,7 +66,7 @@ interface Catching extends Rule {
   catch(): void
 }
 
-/** Rules that leave everything alone, until told otherwise. */
+/** Rules that pass every frame until a test adds one. */
 export function createProxyRules(): ProxyRules {
   const holds = new Map<Catching, Aim & { held: HeldRequest[] }>()
   const drops = new Map<Catching, Aim>()
@@ -157,7 +154,7 @@ function hits({ apiKey, only }: Aim, passing: PassingRequest): boolean {
   return apiKey === passing.apiKey && (only === undefined || passing.touches(only.touching))
 }
 
-/** A fault that never meets its request says so, before the test is over for want of time. */
+/** A rule that never matches a request fails before the test times out. */
 const LONGEST_WAIT_MS = 120_000
 
 function createRule(what: string, lift: () => void): Catching {

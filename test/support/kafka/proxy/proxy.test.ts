@@ -1,4 +1,4 @@
-/** The proxy before a broker that answers every request with its own body. On real brokers: test/integration. */
+/** Tests the proxy before a broker that answers every request with its own body. On real brokers: test/integration. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import fc from 'fast-check'
@@ -83,7 +83,7 @@ function connectClient(): Client {
   return client
 }
 
-test('without a rule every request and reply passes as it is', async () => {
+test('without a rule every request and response passes unchanged', async () => {
   const { ask } = connectClient()
   let correlationId = 0
   await fc.assert(
@@ -97,7 +97,7 @@ test('without a rule every request and reply passes as it is', async () => {
   expect(proxy.seen(apiKeys.endTxn)).toBe(0)
 })
 
-test('requests of one API are held while those behind them pass, and sent on in their order', async () => {
+test('requests of one API are held while later ones pass, and are sent on in their order', async () => {
   const { ask } = connectClient()
   const hold = proxy.hold(apiKeys.endTxn)
   const held = [ask(apiKeys.endTxn, 1, 'first'), ask(apiKeys.endTxn, 2, 'second')]
@@ -110,7 +110,7 @@ test('requests of one API are held while those behind them pass, and sent on in 
   expect(answered).toEqual([3, 1, 2, 4])
 })
 
-test('a held request reaches the broker though its client is gone, and the way to the broker ends after it', async () => {
+test('a held request reaches the broker although its client has disconnected, and the broker connection ends after it', async () => {
   const { ask } = connectClient()
   const hold = proxy.hold(apiKeys.endTxn)
   const lost = ask(apiKeys.endTxn, 1)
@@ -124,7 +124,7 @@ test('a held request reaches the broker though its client is gone, and the way t
   expect(answered).toEqual([1])
 })
 
-test('what is held when the broker goes away is told not to have arrived', async () => {
+test('held requests are reported as not delivered when the broker stops', async () => {
   const { ask, socket } = connectClient()
   const hold = proxy.hold(apiKeys.endTxn)
   const lost = ask(apiKeys.endTxn, 1)
@@ -135,7 +135,7 @@ test('what is held when the broker goes away is told not to have arrived', async
   expect(hold.release()).toBe(0)
 })
 
-test('replies of one API are dropped after the broker has worked, until the rule is lifted', async () => {
+test('responses of one API are dropped after the broker has worked, until the rule is lifted', async () => {
   const { ask } = connectClient()
   const drop = proxy.dropReplies(apiKeys.endTxn)
   let replied = false
@@ -153,7 +153,7 @@ test('replies of one API are dropped after the broker has worked, until the rule
   expect(replied).toBe(false)
 })
 
-test('a reply to a client that is gone is caught by no rule', async () => {
+test('a response to a disconnected client matches no rule', async () => {
   const hold = proxy.hold(apiKeys.endTxn)
   const lost = connectClient().ask(apiKeys.endTxn, 1)
   await hold.caught()
@@ -175,7 +175,7 @@ test('a reply to a client that is gone is caught by no rule', async () => {
   await catching
 })
 
-test('ends of transactions are told apart by the topics that were added to them, over one connection', async () => {
+test('ends of transactions on one connection are told apart by the topics added to them', async () => {
   const { ask } = connectClient()
   const added = (topic: string): string => `\0${String.fromCharCode(topic.length)}${topic}`
   const aim = { touching: 'p.all' }
@@ -209,7 +209,7 @@ test('a delay keeps every frame that long, in both directions, and keeps their o
   await delay.caught(6)
 })
 
-test('a black hole swallows both ways in silence; what came meanwhile passes when it is lifted', async () => {
+test('a black hole drops both directions in silence; data sent meanwhile passes when it is lifted', async () => {
   const { ask } = connectClient()
   await ask(apiKeys.metadata, 1)
   const hole = proxy.blackHole()
@@ -220,7 +220,7 @@ test('a black hole swallows both ways in silence; what came meanwhile passes whe
   expect(await reply).toBe('late')
 })
 
-test('cut resets the connections of the moment, refuse those to come', async () => {
+test('cut resets the current connections, refuse resets new ones', async () => {
   const { ask, closed } = connectClient()
   await ask(apiKeys.metadata, 1)
   const refusal = proxy.refuse()
@@ -234,7 +234,7 @@ test('cut resets the connections of the moment, refuse those to come', async () 
   expect(answered).toEqual([1, 3])
 })
 
-test('a client that speaks something else is cut off, and closing the proxy says so', async () => {
+test('a client with another protocol is cut off, and closing the proxy reports it', async () => {
   const { socket, closed } = connectClient()
   socket.write('GET / HTTP/1.1\r\n\r\n')
   await closed

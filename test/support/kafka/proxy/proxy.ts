@@ -1,7 +1,6 @@
 /**
- * A proxy between clients and one broker that knows Kafka's frames, for faults on the way. Owns the listener and its
- * connections. Refuses to rewrite: the broker must advertise the proxy's address (`behindProxy` of a listener), and
- * speak without encryption.
+ * Proxies between clients and one broker by Kafka's frames, to inject faults. It rewrites nothing: the broker must
+ * advertise the proxy's address (`behindProxy` of a listener), and use no encryption.
  */
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'

@@ -42,7 +42,7 @@ async function killed(run: ChildProcess): Promise<void> {
   await gone
 }
 
-test('what a killed run left is ended and removed, what a running one has is left alone', async () => {
+test('leftovers of a killed run are ended and removed, those of a running one are kept', async () => {
   const dead = await startRun()
   const alive = await startRun()
   await killed(dead.run)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { freePorts } from './ports.ts'
 
-test('a port that was drawn is nobody else’s while this process lives, though nobody listens on it yet', async () => {
+test('a drawn port stays reserved while this process lives, although nothing listens on it yet', async () => {
   const ports = [...(await freePorts(20)), ...(await freePorts(20))]
   expect(new Set(ports).size).toBe(40)
   for (const port of ports) {

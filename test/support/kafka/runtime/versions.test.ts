@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { kafkaVersion } from './versions.ts'
 
-test('a release is named by its line or exactly, and the newest is taken without a name', () => {
+test('a release is given by its line or exactly, and the newest is the default', () => {
   expect(kafkaVersion(undefined).number).toBe('4.3.1')
   expect(kafkaVersion('').number).toBe('4.3.1')
   expect(kafkaVersion('4').number).toBe('4.3.1')

@@ -1,4 +1,7 @@
-/** Addresses as resolvers and sockets give them, as data: each special net at both ends and just outside, folded forms, nets. */
+/**
+ * Lists addresses as resolvers and sockets return them: each special net at both ends and just outside, embedded
+ * forms, nets.
+ */
 import type { AddressCase } from './cases.ts'
 
 /** First and last address of a special net, and its public neighbours; null where the neighbour is special too. */
@@ -42,7 +45,7 @@ const atEdges = edges.flatMap(([net, below, first, last, above]): AddressCase[] 
   ...(above === null ? [] : [[above, 'public', `just above ${net}`] as const]),
 ])
 
-/** An IPv4 address inside an IPv6 one is judged as itself, whatever the form. */
+/** An IPv4 address inside an IPv6 one is checked as IPv4, in any form. */
 const folded = [
   '127.0.0.1',
   '10.1.2.3',

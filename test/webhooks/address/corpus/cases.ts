@@ -1,5 +1,6 @@
 /**
- * The forms of the corpus of the address guard, and the rules its cases run under. Owns no case: the files beside it do.
+ * Defines the forms of the address guard's corpus, and the settings under which its cases run. The cases are in the
+ * files beside it.
  */
 
 import type { UrlRefusal } from '../../../../src/webhooks/address/judge-url.ts'
@@ -7,27 +8,27 @@ import { type AddressRules, addressRules } from '../../../../src/webhooks/addres
 
 const PORTS = [443, 8443]
 
-/** The operators of the corpus. */
+/** The operator settings of the corpus. */
 export const ruleSets = {
-  /** Nothing is set. */
+  /** The defaults. */
   plain: addressRules({ allowNets: [], allowHttp: false, ports: PORTS }),
-  /** Plain http too. */
+  /** Plain http is allowed. */
   http: addressRules({ allowNets: [], allowHttp: true, ports: PORTS }),
-  /** A net of one's own, in both families. */
+  /** A private net is allowed, in both families. */
   desk: addressRules({ allowNets: ['10.20.0.0/16', 'fd00:20::/32'], allowHttp: false, ports: PORTS }),
-  /** This machine, as in tests; plain http too. */
+  /** This machine is allowed, as in tests; plain http too. */
   local: addressRules({ allowNets: ['127.0.0.0/8', '::1/128'], allowHttp: true, ports: PORTS }),
-  /** This machine by IPv4 alone, as the settings' docs and the demo have it. */
+  /** This machine is allowed by IPv4 only, as in the settings' docs and the demo. */
   local4: addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: PORTS }),
 } satisfies Record<string, AddressRules>
 
-/** The name of one of them. */
+/** The name of an operator setting. */
 export type RuleSet = keyof typeof ruleSets
 
-/** `ok nets`: taken, but only an address in the operator's nets may answer. */
+/** `ok nets`: accepted, but only if the name resolves to an address in the operator's nets. */
 export type UrlExpectation = 'ok' | 'ok nets' | UrlRefusal
 
-/** Scheme, the rest behind its colon (apart, so that no page of the house names a real host), what is expected, why. */
+/** Scheme, the rest after its colon (split, so that no file names a real host), expected verdict, reason. */
 export type UrlCase = readonly [
   scheme: string,
   rest: string,
@@ -36,7 +37,7 @@ export type UrlCase = readonly [
   rules?: RuleSet,
 ]
 
-/** An address as a resolver or a socket gives it; what is expected, why. */
+/** An address as a resolver or a socket returns it; expected verdict, reason. */
 export type AddressCase = readonly [
   address: string,
   expected: 'public' | 'allowed' | 'refused',

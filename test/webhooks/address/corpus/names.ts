@@ -1,10 +1,10 @@
-/** What names may lead to, as data: answers of one resolution, answers that change, redirects, and names behind a proxy. */
+/** Lists what names resolve to: one resolution, changing answers, redirects, and names behind a proxy. */
 import type { RuleSet } from './cases.ts'
 
-/** What comes of the resolution. */
+/** The outcome of the resolution. */
 export type NameExpectation = 'addresses' | 'blocked' | 'unresolved'
 
-/** URL behind the two slashes, all answers of the one resolution, what is expected, why. */
+/** URL after the two slashes, all addresses of one resolution, expected outcome, reason. */
 export type NameCase = readonly [
   rest: string,
   answers: readonly string[],
@@ -14,7 +14,7 @@ export type NameCase = readonly [
 ]
 
 const HOST = 'hooks.example'
-/** As many public addresses as a resolver will ever hand out. */
+/** The largest number of public addresses that a resolver returns. */
 const CROWD = Array.from({ length: 499 }, (_, at) => `8.8.${at >> 8}.${at & 255}`)
 
 /** One resolution. */
@@ -74,7 +74,7 @@ export const nameCases: readonly NameCase[] = [
   ['10.20.1.1', [], 'addresses', 'an address is not asked for', 'desk'],
 ]
 
-/** The answers of one attempt after the other; P is the public host, X must never be reached. What each attempt brings. */
+/** The addresses for each attempt; P is the public host, X must never be reached. Then the outcome of each attempt. */
 export type RebindingCase = readonly [
   answers: readonly (readonly string[])[],
   ends: readonly ('ok' | 'blocked')[],
@@ -84,7 +84,7 @@ export type RebindingCase = readonly [
 const P = '127.0.0.2'
 const X = '127.0.0.3'
 
-/** Names that flip. */
+/** Names whose addresses change between attempts. */
 export const rebindingCases: readonly RebindingCase[] = [
   [[[P], [X]], ['ok', 'blocked'], 'the second answer is the private host'],
   [[[X], [P]], ['blocked', 'ok'], 'the first one is, the next attempt is judged anew'],
@@ -100,7 +100,7 @@ export const rebindingCases: readonly RebindingCase[] = [
   [[['::ffff:127.0.0.2'], [X]], ['ok', 'blocked'], 'from the mapped form'],
 ]
 
-/** Status and where it redirects to: `X` stands for the private host with its port. */
+/** Status and redirect target: `X` is the private host with its port. */
 export const redirectCases: readonly (readonly [status: number, location: string, why: string])[] = [
   ...[300, 301, 302, 303, 305, 307, 308].map((status) => [status, 'http://X/', `status ${status}`] as const),
   [302, '//X/', 'without a scheme'],
@@ -118,7 +118,7 @@ export const redirectCases: readonly (readonly [status: number, location: string
   [302, '', 'to nowhere'],
 ]
 
-/** Answers of the resolver, what comes of it, and what the proxy is asked to connect to (`:PORT` behind it). */
+/** Resolved addresses, the outcome, and the address in the CONNECT to the proxy (then `:PORT`). */
 export const proxyCases: readonly (readonly [
   answers: readonly string[],
   end: 'ok' | 'blocked' | 'dns',

@@ -1,4 +1,4 @@
-/** URLs that a tenant may try, as data: schemes, forms, ports, userinfo, and every spelling of a host that is no public one. */
+/** Lists URLs that a tenant may try: schemes, forms, ports, userinfo, and every notation of a host that is not public. */
 import type { UrlCase } from './cases.ts'
 
 /** Schemes and forms. */
@@ -108,7 +108,7 @@ const ports: readonly UrlCase[] = [
   ['https', '//10.20.1.1:22/', 'ok nets', 'any port of an address in the nets', 'desk'],
 ]
 
-/** Spellings of loopback, of every base and width, and of addresses without a name. */
+/** Notations of loopback in every base and width, and of other addresses. */
 const literals: readonly UrlCase[] = [
   ...[
     '127.0.0.1',
@@ -184,7 +184,7 @@ const literals: readonly UrlCase[] = [
   ['http', '//10.20.1.1/', 'scheme', 'nets lift no scheme', 'desk'],
 ]
 
-/** Names that are no public ones. */
+/** Names that are not public. */
 const names: readonly UrlCase[] = [
   ...['localhost', 'LOCALHOST', 'localhost.', 'x.localhost', 'x.localhost.', 'ⓛocalhost', '%6cocalhost'].map(
     (host): UrlCase => ['https', `//${host}/`, 'address', 'this machine by name'],
