@@ -2,7 +2,6 @@
  * Measures lists of the upstream API (`/v2`) over a large store: time, and the longest block of the event loop. It
  * calls the archive directly, without HTTP.
  */
-
 import type { ItemStore } from '../src/api/mirror/item-store.ts'
 import { archiveItemStore } from '../src/api/routes/replica-items.ts'
 import { archiveItems } from '../src/archive/items/items.ts'

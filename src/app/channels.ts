@@ -1,7 +1,6 @@
 /**
  * Lists every channel of the product for `/asyncapi.json`: Kafka topics, webhooks and streams.
  */
-
 import type { Channel } from '../http/channel.ts'
 import { statusMessages } from '../ingest/status-messages.ts'
 import { kafkaChannels } from '../log-kafka/channels.ts'

@@ -2,7 +2,6 @@
  * Parses upstream timestamps and date bounds (upstream specification §4.1.3) to milliseconds, and formats moments as ISO
  * 8601. A time without a zone is UTC.
  */
-
 import { BridgeError } from '../errors.ts'
 import { SECOND_MS } from './durations.ts'
 

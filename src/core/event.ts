@@ -2,7 +2,6 @@
  * Builds the events of the log and encodes them as CloudEvents 1.0 JSON. An event is an item (a regulatory announcement) or
  * the change of a gap (a span of time in which items may be missing). The writer of the log assigns the sequence.
  */
-
 import { encodeCursor } from './cursor.ts'
 import { isoMillis } from './dates.ts'
 import { type Disclosure, issuerKey, type ParsedItem, type ParseResult, parseItem } from './disclosure.ts'

@@ -1,7 +1,6 @@
 /**
  * Defines every metric of the process: name, help text, labels and buckets. `docs/metrics.md` is generated from it.
  */
-
 import { collectDefaultMetrics } from 'prom-client'
 import { attemptOutcomes } from '../core/attempt-end.ts'
 import { endpointStatuses } from '../core/endpoint-status.ts'

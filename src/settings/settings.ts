@@ -1,7 +1,6 @@
 /**
  * Reads the settings of a process once, checks them together and returns them grouped and frozen.
  */
-
 import { didYouMean } from '../core/near.ts'
 import { type PlanLimits, type PlanName, plans } from '../core/plans.ts'
 import { BridgeError, type FieldError } from '../errors.ts'

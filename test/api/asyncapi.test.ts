@@ -2,7 +2,6 @@
  * Tests the AsyncAPI document against the topics, messages and codes in the code. That real messages match it is
  * tested in each `channels.test.ts`.
  */
-
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'

@@ -1,7 +1,6 @@
 /**
  * Builds committed events from facts, and archives that hold them, for the tests of the archive.
  */
-
 import { eventsBetween } from '../../src/archive/reading/query.ts'
 import type { Reader } from '../../src/archive/reading/reader.ts'
 import { createReader } from '../../src/archive/reading/reader.ts'

@@ -1,5 +1,4 @@
 /** Tests the daily reconciliation of the real poller against the sandbox, over sockets, in virtual time. */
-
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

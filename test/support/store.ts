@@ -1,5 +1,4 @@
 /** Keeps events in memory behind the one read path, for tests of readers. */
-
 import { eventsBetween } from '../../src/archive/reading/query.ts'
 import { createReader, type Reader } from '../../src/archive/reading/reader.ts'
 import { RecentEvents } from '../../src/archive/reading/recent-events.ts'

@@ -2,7 +2,6 @@
  * Builds the AsyncAPI 3.0 document (`/asyncapi.json`) from the bridge's channels: Kafka topics, webhooks, WebSocket and
  * server-sent events.
  */
-
 import { VERSION } from '../../core/version.ts'
 import type { Channel, ChannelMessage, TakenMessage } from '../../http/channel.ts'
 import { jsonSchema } from '../../http/schemas/json-schema.ts'

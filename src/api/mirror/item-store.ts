@@ -3,7 +3,6 @@
  * implement it, each with its own order and cursors: the sandbox's invented market, and the bridge's archive of the
  * events on disk.
  */
-
 import type { Selection } from '../../core/filter/selection.ts'
 
 /** One stored item: its JSON text, unchanged, and its cursor in the store's order. */

@@ -2,7 +2,6 @@
  * Parses and validates the query string of the announcement list (specification §4.1, §8) into filters, paging mode and
  * warnings for the client.
  */
-
 import { crc32 } from 'node:zlib'
 import { DAY_MS } from '../../core/durations.ts'
 import { matchModes } from '../../core/filter/filter.ts'

@@ -2,7 +2,6 @@
  * Builds the Express router that serves the mirrored upstream API: authentication, methods, responses, warnings and
  * error bodies. The bridge's `/v2` and the sandbox both use it.
  */
-
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
 import { ITEMS_PATH } from '../../core/upstream-paths.ts'
 import { type ProblemCode, problemCodes, problemOf } from '../../http/problem.ts'

@@ -1,5 +1,4 @@
 /** Builds the OpenAPI 3.1 document of the routes that a node serves. */
-
 import { VERSION } from '../../core/version.ts'
 import type { AnyRoute } from '../../http/route.ts'
 import { httpSchemas } from '../../http/shared-schemas.ts'

@@ -3,7 +3,6 @@
  * it ignores `channel` with a warning, returns everything after a poll's cursor, and warns when the replica begins
  * later than the list. A page cursor also holds the end of the log at the first page, so all pages show one snapshot.
  */
-
 import type { ArchiveItems, Item } from '../../archive/items/items.ts'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'

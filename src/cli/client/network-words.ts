@@ -1,7 +1,6 @@
 /**
  * Translates a network error into a plain sentence and advice for the user of a command.
  */
-
 import { classifyThrown } from '../../upstream/outcome.ts'
 
 /** What happened, and what a person can do about it. */

@@ -1,7 +1,6 @@
 /**
  * Runs `bridge tokens`: creates, lists and deletes API tokens of a running bridge.
  */
-
 import type { RefusalWords } from '../client/refusal.ts'
 import { requestFlags } from '../client/target.ts'
 import {

@@ -2,7 +2,6 @@
  * Runs `bridge webhooks attempts` and `deliveries`: lists the delivery attempts to an endpoint, and the state of its
  * deliveries.
  */
-
 import { attemptOutcomes } from '../../core/attempt-end.ts'
 import { BridgeError } from '../../errors.ts'
 import { readOne } from '../client/endpoint-request.ts'

@@ -2,7 +2,6 @@
  * Describes one London day for the forecast of item arrivals: its start and end, whether it is a business day, and its
  * expected volume.
  */
-
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../core/durations.ts'
 import type { Belief, Profile } from './profile.ts'

@@ -3,7 +3,6 @@
  * Upstream uses one status for both and promises no header, so the evidence is weighed as odds. The next request tests the
  * verdict.
  */
-
 import { backoffMs } from '../../core/backoff.ts'
 import { HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import type { Chance } from '../../lifecycle/clock.ts'

@@ -2,7 +2,6 @@
  * Divides the weekly upstream quota: decides when the next poll is due, and whether a fill, re-scan or backfill request can
  * be paid. A fill reads what a poll's full page left out; a re-scan reads past time again.
  */
-
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { HOUR_MS, SECOND_MS, WEEK_MS } from '../../core/durations.ts'
 import type { PlanLimits } from '../../core/plans.ts'

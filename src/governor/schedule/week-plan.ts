@@ -1,7 +1,6 @@
 /**
  * Simulates a week of polls before any is made: when they would come, and how long items would wait for them.
  */
-
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { HOUR_MS, WEEK_MS } from '../../core/durations.ts'
 import type { Purpose } from '../../core/purpose.ts'

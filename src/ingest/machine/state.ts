@@ -1,5 +1,4 @@
 /** Defines the state, the inputs and the actions of the poller's state machine. */
-
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import type { ParsedItem } from '../../core/disclosure.ts'
 import type { GapCause } from '../../core/event.ts'

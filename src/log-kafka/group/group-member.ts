@@ -2,7 +2,6 @@
  * Keeps this process in a consumer group whose members divide partitions without reading them: joins, sends heartbeats,
  * leaves, and rejoins after failures. Leader election and the assignment of shards use such groups.
  */
-
 import type { Consumer, ConsumerGroupJoinEvent, PartitionAssigner } from 'kafkajs'
 import { messageOf } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'

@@ -2,7 +2,6 @@
  * Creates missing topics with their Kafka settings. Existing topics are never changed; the command `bridge doctor` reports
  * settings that differ.
  */
-
 import type { Admin, ITopicConfig } from 'kafkajs'
 import { DAY_MS, HOUR_MS } from '../../core/durations.ts'
 import { BridgeError } from '../../errors.ts'

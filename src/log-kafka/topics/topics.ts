@@ -2,7 +2,6 @@
  * Names the Kafka topics of the log, and chooses the topics that an event goes to by its category codes (for example
  * `fca.REN`). A code without a topic of its own shares the topic `_other` of its kind.
  */
-
 import { HOUR_MS } from '../../core/durations.ts'
 import { isGap, itemOf, type NewEvent } from '../../core/event.ts'
 

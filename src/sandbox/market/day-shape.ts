@@ -1,7 +1,6 @@
 /**
  * Chooses the seconds of the London day at which items appear: a usual day, a burst, random or even spacing.
  */
-
 import { intensity } from '../../core/calendar/intensity.ts'
 import type { SeededChance } from '../../core/chance.ts'
 import { parseSecondOfDay } from './london.ts'

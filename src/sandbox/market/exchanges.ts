@@ -1,7 +1,6 @@
 /**
  * Converts the stock exchanges in `data/iso10383.ts` into the JSON of the upstream's specification (§2.9 to §2.11).
  */
-
 import type { ReferenceStore } from '../../api/mirror/reference-routes.ts'
 import type { StoredExchange } from '../../archive/exchanges.ts'
 import { EXCHANGES_PATH } from '../../core/upstream-paths.ts'

@@ -2,7 +2,6 @@
  * Changes the invented issuers over time: a new name with a new symbol, or a new ISIN under the old symbol. The LEI
  * never changes.
  */
-
 import { type SeededChance, seededChance } from '../../core/chance.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import { drawIsin, drawSymbol } from './identifiers.ts'

@@ -2,7 +2,6 @@
  * Generates item templates, the fields of announcements before they are published, from a seed: time, issuer, category,
  * identifiers, and the earlier item replaced.
  */
-
 import { crc32 } from 'node:zlib'
 import { type SeededChance, seededChance } from '../../core/chance.ts'
 import { DAY_MS } from '../../core/durations.ts'

@@ -1,7 +1,6 @@
 /**
  * Converts London times of day to milliseconds since 1970 and finds the next or previous business day.
  */
-
 import { createCalendar } from '../../core/calendar/calendar.ts'
 import { DAY_MS, MINUTE_MS } from '../../core/durations.ts'
 

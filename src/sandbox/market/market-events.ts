@@ -2,7 +2,6 @@
  * Builds the events of the sandbox's market, each with its time: an item is published, amended or removed, or an
  * unreadable item appears.
  */
-
 import { SECOND_MS } from '../../core/durations.ts'
 import type { Amendment } from './item-json.ts'
 import { type ItemTemplate, inOrder } from './item-template.ts'

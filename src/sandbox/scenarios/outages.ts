@@ -3,7 +3,6 @@
  * outages, late documents. Faults follow the market clock (simulated time), so that they fall between the same items at
  * any speed.
  */
-
 import type { FaultSetting } from '../faults/fault-kinds.ts'
 import type { ScheduledFault } from '../faults/faults.ts'
 import { burst, even, openBurst, scattered, secondRange } from '../market/day-shape.ts'

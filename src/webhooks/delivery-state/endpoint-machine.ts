@@ -5,7 +5,6 @@
  * A slot, one of the `maxConcurrency` deliveries that may be in flight, is free again only when the outcome that ended
  * in it is durable. A crash therefore repeats at most `maxConcurrency` deliveries.
  */
-
 import type { AttemptEnd } from '../../core/attempt-end.ts'
 import type { Change } from '../../log/tables.ts'
 import { type DeathCause, type DeliveryRow, type RetryRow, retryKey } from './delivery-rows.ts'

@@ -2,7 +2,6 @@
  * Reads the headers that a tenant adds to its webhooks. Names that steer the connection, describe the body or belong to the
  * bridge are refused.
  */
-
 import { z } from 'zod'
 import { LONGEST_ECHO } from '../../errors.ts'
 

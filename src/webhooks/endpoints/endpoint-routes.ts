@@ -2,7 +2,6 @@
  * Serves `/v1/webhooks` (contract §6): creates, lists, changes and deletes the webhook endpoints of a tenant, and
  * rotates their secrets.
  */
-
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'

@@ -2,7 +2,6 @@
  * Reads `since` (a cursor or a time) from the request for a new endpoint, and finds the cursor after which its
  * deliveries begin.
  */
-
 import type { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { resumeAt } from '../../archive/reading/resume.ts'

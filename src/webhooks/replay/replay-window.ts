@@ -1,7 +1,6 @@
 /**
  * Translates a replay request into a range of the log's sequence numbers, or a list of them.
  */
-
 import type { Reader } from '../../archive/reading/reader.ts'
 import { resumeAt } from '../../archive/reading/resume.ts'
 import { decodeCursor } from '../../core/cursor.ts'

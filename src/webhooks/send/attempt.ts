@@ -1,7 +1,6 @@
 /**
  * Makes one delivery attempt: resolves the name, checks the addresses, connects, sends and reads, within limits of time and bytes.
  */
-
 import { ATTEMPT_LIMIT_MS, type AttemptEnd, type AttemptFault } from '../../core/attempt-end.ts'
 import { aborted } from '../../lifecycle/aborted.ts'
 import type { Clock } from '../../lifecycle/clock.ts'

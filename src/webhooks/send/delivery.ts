@@ -1,5 +1,4 @@
 /** Tries a delivery once: finds the event's body, signs it, sends it. */
-
 import type { AttemptEnd } from '../../core/attempt-end.ts'
 import { deliveryHeaders } from '../../core/delivery-headers.ts'
 import { webhookId as webhookIdOf } from '../../core/signature.ts'

@@ -1,5 +1,4 @@
 /** Counts and logs every delivery attempt, and measures how many deliveries are pending on this node. */
-
 import { outcomeOf } from '../../core/attempt-end.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'

@@ -1,5 +1,4 @@
 /** Proxies TCP and breaks a connection after an exact number of bytes from the server. */
-
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
 

@@ -1,7 +1,6 @@
 /**
  * Implements `Reader` over events in memory, with every result available at once, for tests in simulated time.
  */
-
 import type { Reader } from '../../../src/archive/reading/reader.ts'
 import { NO_EPOCH } from '../../../src/archive/store/archive.ts'
 import { COMPLETE_REPLICA } from '../../../src/archive/store/replica-progress.ts'

@@ -1,5 +1,4 @@
 /** Creates attempts as shards report them, for tests of the journal and of the attempt lists. */
-
 import type { AttemptEnd } from '../../../src/core/attempt-end.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { webhookId } from '../../../src/core/signature.ts'

@@ -1,5 +1,4 @@
 /** Builds endpoint state machines for tests, with shortcuts for what their worker does. */
-
 import type { AttemptEnd } from '../../../src/core/attempt-end.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import type { DeliveryRow, RetryRow } from '../../../src/webhooks/delivery-state/delivery-rows.ts'

@@ -2,7 +2,6 @@
  * Generates random filters over the synthetic market, like those that each kind of user would choose. A filter may
  * match nothing.
  */
-
 import type { SeededChance } from '../../../src/core/chance.ts'
 import { knownFcaCodes, knownNativeCodes } from '../../../src/core/filter/categories.ts'
 import type { Filter, PlainFilter } from '../../../src/core/filter/filter.ts'

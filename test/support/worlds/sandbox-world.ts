@@ -2,7 +2,6 @@
  * Runs the real sandbox, poller, log and archive over real sockets on one virtual clock: ten market minutes take about
  * a second. When no I/O is in progress, the clock jumps to the next timer. `world-verdict.ts` checks the result.
  */
-
 import { RecentEvents } from '../../../src/archive/reading/recent-events.ts'
 import { Replicator } from '../../../src/archive/replica/replicator.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'

@@ -2,7 +2,6 @@
  * Defines the forms of the address guard's corpus, and the settings under which its cases run. The cases are in the
  * files beside it.
  */
-
 import type { UrlRefusal } from '../../../../src/webhooks/address/judge-url.ts'
 import { type AddressRules, addressRules } from '../../../../src/webhooks/address/rules.ts'
 
