@@ -1,6 +1,6 @@
 /**
- * Reads stored events in the form that all readers share: JSON encoded once, and the fields that filters need. No reader
- * parses the JSON for a filter. `reading/query.ts` chooses which events.
+ * Reads stored events from the archive: each as one line of JSON, joined from texts that were encoded when it was stored,
+ * with the fields that filters look at. Nobody parses JSON to filter an event. `reading/query.ts` chooses which events.
  */
 import { encodeCursor } from '../../core/cursor.ts'
 import type { EventType } from '../../core/event.ts'

@@ -1,6 +1,6 @@
 /**
  * Opens the SQLite file with a node's history of webhook delivery attempts when it is first needed. A damaged file is
- * replaced by an empty one.
+ * replaced by an empty one; on the embedded log, where it is the only copy, it is kept beside as `.damaged`.
  */
 import { renameSync, rmSync } from 'node:fs'
 import { BridgeError, isBridgeError } from '../../errors.ts'
