@@ -22,8 +22,26 @@ export interface DayShape {
   highestRate: number
 }
 
-/** The shape of a usual business day: slots of five minutes, burst minutes second by second. */
-export function businessDayShape({ slots, sharp }: Profile): DayShape {
+/** Returns a function that computes the shape of a usual business day and reuses what an earlier profile shared with it. */
+export function createBusinessDays(): (profile: Profile) => DayShape {
+  const burstRates = new WeakMap<BurstMinute, Float64Array>()
+  let last: { profile: Profile; shape: DayShape } | null = null
+  const secondRates = (minute: BurstMinute): Float64Array => {
+    const rates = burstRates.get(minute) ?? pooledSeconds(minute)
+    burstRates.set(minute, rates)
+    return rates
+  }
+  return (profile) => {
+    if (last?.profile !== profile) last = { profile, shape: businessDayShape(profile, secondRates) }
+    return last.shape
+  }
+}
+
+/** Slots of five minutes, burst minutes second by second. */
+function businessDayShape(
+  { slots, sharp }: Profile,
+  secondRates: (minute: BurstMinute) => Float64Array,
+): DayShape {
   const seen = new Float64Array(slots.length)
   const over = new Float64Array(slots.length)
   for (let slot = 0; slot < slots.length; slot++) [seen[slot], over[slot]] = slots[slot] ?? [0, 1]
@@ -42,7 +60,7 @@ export function businessDayShape({ slots, sharp }: Profile): DayShape {
         rates.push((slotItems[slot] ?? 0) / SLOT_S)
         continue
       }
-      const seconds = pooledSeconds(burst)
+      const seconds = secondRates(burst)
       for (let second = 0; second < seconds.length; second++) {
         endsS.push(atS + second + 1)
         rates.push(seconds[second] ?? 0)

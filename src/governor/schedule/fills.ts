@@ -3,7 +3,7 @@
  * can hold: the fill reads them page by page.
  */
 import { BUSINESS_DAYS_A_WEEK } from '../../core/durations.ts'
-import { businessDayShape, type DayShape, segmentAt } from '../arrivals/day-shape.ts'
+import { createBusinessDays, type DayShape, segmentAt } from '../arrivals/day-shape.ts'
 import type { Forecast } from '../arrivals/forecast.ts'
 import { momentOfDay } from '../arrivals/london-day.ts'
 import { firstProfile } from '../arrivals/profile.ts'
@@ -51,7 +51,7 @@ export function expectedFills({ fromMs, toMs, days }: Forecast, pageSize: number
 
 /** Share of the weekly quota that fills and retried gaps take in a usual week by the shipped table; may exceed 1. */
 export function usualFillShare({ weeklyQuota, pageSize }: { weeklyQuota: number; pageSize: number }): number {
-  const bursts = burstsOf(businessDayShape(firstProfile()))
+  const bursts = burstsOf(createBusinessDays()(firstProfile()))
   const aDay = bursts.reduce((sum, burst) => sum + fillUnits(burst, 1, pageSize), 0)
   return (BUSINESS_DAYS_A_WEEK * aDay * MARGIN) / weeklyQuota + RETRY_SHARE
 }

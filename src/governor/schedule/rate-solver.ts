@@ -2,8 +2,7 @@
  * Computes the polling rate that the quota can pay for: pace × √(items a second), limited by the request rate of the
  * upstream plan. The pace is one factor for the whole forecast. This square-root rule minimises the mean delay of items.
  */
-import { SECOND_MS } from '../../core/durations.ts'
-import { type Forecast, highestRate, ratePeriods, rootsUntil } from '../arrivals/forecast.ts'
+import { eachRate, type Forecast, highestRate, rootsUntil } from '../arrivals/forecast.ts'
 
 /** Polls that may be made before a moment, by upstream's clock, ms since 1970. */
 export interface Budget {
@@ -53,11 +52,10 @@ function atFullRate(
   maxPerSecond: number,
 ): { full: number; roots: number } {
   let [full, roots] = [0, 0]
-  for (const { fromMs, toMs, rate } of ratePeriods({ ...forecast, toMs: untilMs })) {
-    const seconds = (toMs - fromMs) / SECOND_MS
+  eachRate(forecast, untilMs, (seconds, rate) => {
     const root = Math.sqrt(rate)
     if (pace * root >= maxPerSecond) full += seconds * maxPerSecond
     else roots += seconds * root
-  }
+  })
   return { full, roots }
 }
