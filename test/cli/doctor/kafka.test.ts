@@ -2,15 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { checkKafka, kafkaFindings } from '../../../src/cli/doctor/kafka.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import type { KafkaReport } from '../../../src/log-kafka/inspect.ts'
-import type { KafkaSettings } from '../../../src/settings/kafka.ts'
 
 const never = new AbortController().signal
-const settings: KafkaSettings = {
-  brokers: ['127.0.0.1:1'],
-  tls: null,
-  sasl: null,
-  topics: { prefix: 'p', replication: null, retentionMs: 86_400_000, allRetentionMs: null },
-}
 const whole: KafkaReport = {
   brokers: 3,
   replication: 3,
@@ -36,12 +29,6 @@ describe('the doctor’s Kafka check', () => {
   test('reports the embedded log if no brokers are set', async () => {
     expect(await checkKafka({ kafka: null, polls: true }, systemClock, never)).toMatchObject([
       { level: 'ok', name: 'kafka' },
-    ])
-  })
-
-  test('fails if no broker responds, and says what to check', async () => {
-    expect(await checkKafka({ kafka: settings, polls: true }, systemClock, never)).toMatchObject([
-      { level: 'fail', area: 'kafka', todo: expect.stringContaining('BRIDGE_KAFKA_BROKERS') },
     ])
   })
 

@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { type ApiServer, startApi, until } from '../../support/http/api-server.ts'
-import { liveBytes } from '../../support/live-bytes.ts'
-import { metric } from '../../support/metric.ts'
-import { largeEvents } from '../../support/streams/large-events.ts'
-import { FIN, frame, OPCODES, openRaw, type RawStream } from '../../support/streams/raw-stream.ts'
-import { openStream } from '../../support/streams/ws-client.ts'
+import { type ApiServer, startApi, until } from '../support/http/api-server.ts'
+import { liveBytes } from '../support/live-bytes.ts'
+import { metric } from '../support/metric.ts'
+import { largeEvents } from '../support/streams/large-events.ts'
+import { FIN, frame, OPCODES, openRaw, type RawStream } from '../support/streams/raw-stream.ts'
+import { openStream } from '../support/streams/ws-client.ts'
 
 const { text, continuation, ping, pong } = OPCODES
 const KIB = 1024
