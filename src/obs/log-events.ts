@@ -118,7 +118,7 @@ export const logEvents = {
   'token.last_use_not_stored':
     'The time when an access token was last used could not be stored; it is retried.',
   'token.unreadable':
-    'A stored access token, or the time of its last use, cannot be read by this version; an unreadable token is rejected.',
+    'A stored access token cannot be read by this version, and requests with it are rejected; or only the time of its last use cannot be read, and it works. Run the version that wrote it, or create a new token.',
   'topic.create_refused':
     'Kafka refused to create the topic of a new category; its events go to the topic _other.',
   'upstream.request_failed':

@@ -1,5 +1,6 @@
 /**
- * Counts a client's requests, refusals and faults, so that tests can check quota use and protocol violations.
+ * Counts the requests of clients of the sandbox: all, those refused by reason, and responses with an injected fault. Tests
+ * check with it that a client keeps to quota and protocol.
  */
 import { type Violation, violations } from '../api/mirror/refusal.ts'
 import { faultKinds } from './faults/fault-kinds.ts'
