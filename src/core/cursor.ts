@@ -31,6 +31,14 @@ export function encodeCursor(cursor: Cursor): string {
   return bytes.toString('base64url')
 }
 
+/** Characters of a cursor's text that hold format and epoch: nine bytes. */
+const EPOCH_CHARACTERS = 12
+
+/** The epoch in the text of a cursor that was encoded or decoded here before: nothing is checked again. */
+export function epochOf(checked: string): string {
+  return Buffer.from(checked.slice(0, EPOCH_CHARACTERS), 'base64url').toString('latin1', 1)
+}
+
 /**
  * Reads a cursor's text.
  * @throws BridgeError `cursor_invalid` when it is truncated, changed or of another program

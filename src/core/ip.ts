@@ -17,7 +17,7 @@ export interface Net {
 
 /** Parses an address; null where the text is none. A zone (`fe80::1%eth0`) is rejected: it names one machine's interface. */
 export function parseIp(text: string): Ip | null {
-  if (isIPv4(text)) return Uint8Array.from(text.split('.'), Number)
+  if (isIPv4(text)) return new Uint8Array(text.split('.').map(Number))
   return isIPv6(text) && !text.includes('%') ? bytesOfV6(text) : null
 }
 

@@ -22,13 +22,14 @@ export const systemClock: Clock = {
   // biome-ignore lint/plugin: the only place that reads the system time
   now: () => Date.now(),
   after(delayMs, callback) {
-    let timer: NodeJS.Timeout
-    const arm = (leftMs: number): void => {
-      const pieceMs = Math.min(Math.max(0, leftMs), LONGEST_TIMER_MS)
-      timer = setTimeout(() => (leftMs > pieceMs ? arm(leftMs - pieceMs) : callback()), pieceMs)
+    if (delayMs <= LONGEST_TIMER_MS) {
+      const timer = setTimeout(callback, Math.max(0, delayMs))
+      return () => clearTimeout(timer)
     }
-    arm(delayMs)
-    return () => clearTimeout(timer)
+    let cancel = systemClock.after(LONGEST_TIMER_MS, () => {
+      cancel = systemClock.after(delayMs - LONGEST_TIMER_MS, callback)
+    })
+    return () => cancel()
   },
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Cursor } from '../../src/core/cursor.ts'
-import { decodeCursor, encodeCursor } from '../../src/core/cursor.ts'
+import { decodeCursor, encodeCursor, epochOf } from '../../src/core/cursor.ts'
 import { isBridgeError } from '../../src/errors.ts'
 
 const BASE64URL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
@@ -29,6 +29,7 @@ describe('a cursor', () => {
         const text = encodeCursor(cursor)
         expect(text).toMatch(/^[A-Za-z0-9_-]{39}$/)
         expect(decodeCursor(text)).toEqual(cursor)
+        expect(epochOf(text)).toBe(cursor.epoch)
       }),
     )
   })

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { attemptOutcomes, outcomeOf } from '../../core/attempt-end.ts'
-import { decodeCursor } from '../../core/cursor.ts'
+import { epochOf } from '../../core/cursor.ts'
 import { attemptPhases } from '../send/attempt-timer.ts'
 import type { Attempted } from '../send/delivery.ts'
 
@@ -65,7 +65,7 @@ export function attemptRecord(
   const outcome = outcomeOf(end)
   return {
     endpointId: endpoint.id,
-    epoch: decodeCursor(cursor).epoch,
+    epoch: epochOf(cursor),
     sequence,
     eventId,
     attempt,

@@ -19,6 +19,10 @@ export class AttemptTimer {
   readonly #onAbort = (): void => this.#over.abort()
   #phase: AttemptPhase = 'dns'
   #phaseSinceMs: number
+  /** When the timer fires, ms since 1970. One that fires before the limit stays: most attempts end before either. */
+  #firesMs = Number.POSITIVE_INFINITY
+  /** What is left of the limit when it fires. */
+  #restMs = 0
   #isLate = false
   #cancel = (): void => undefined
 
@@ -55,13 +59,14 @@ export class AttemptTimer {
 
   /** Begins a phase, which may last so long, and never beyond the whole; ends the attempt where that is over already. */
   enter(phase: AttemptPhase, limitMs: number): void {
+    const nowMs = this.#clock.now()
     this.#phase = phase
-    this.#phaseSinceMs = this.#clock.now()
-    this.#cancel()
-    const leftMs = Math.min(limitMs, this.#endsMs - this.#phaseSinceMs)
+    this.#phaseSinceMs = nowMs
+    const untilMs = Math.min(nowMs + limitMs, this.#endsMs)
     // The process was suspended: the attempt is over before it enters the phase.
-    if (leftMs <= 0) this.#late()
-    else this.#cancel = this.#clock.after(leftMs, () => this.#late())
+    if (untilMs <= nowMs) this.#late()
+    else if (untilMs < this.#firesMs) this.#arm(untilMs, untilMs - nowMs)
+    else this.#restMs = untilMs - this.#firesMs
   }
 
   /** When it began, ms since 1970, how long it has taken, and the phase it is in. */
@@ -74,6 +79,17 @@ export class AttemptTimer {
   end(): void {
     this.#cancel()
     this.#caller.removeEventListener('abort', this.#onAbort)
+  }
+
+  /** Reads no clock when it fires: the clock may have been set meanwhile. */
+  #arm(firesMs: number, delayMs: number): void {
+    this.#cancel()
+    this.#firesMs = firesMs
+    this.#restMs = 0
+    this.#cancel = this.#clock.after(delayMs, () => {
+      if (this.#restMs > 0) this.#arm(this.#firesMs + this.#restMs, this.#restMs)
+      else this.#late()
+    })
   }
 
   #late(): void {
