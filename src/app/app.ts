@@ -19,7 +19,7 @@ import { openStorage } from './storage.ts'
 import { buildStreams } from './streams.ts'
 import { buildWebhooks } from './webhooks.ts'
 
-/** The ready line of contract §2. */
+/** The ready line that `bridge run` prints. */
 export interface ReadyLine {
   ready: true
   http: string

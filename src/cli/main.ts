@@ -66,7 +66,7 @@ function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
 }
 
-/** Runs one command. Returns the exit code of contract §1; never throws. */
+/** Runs one command. Returns its exit code; never throws. */
 export async function main(argv: string[], env: Record<string, string | undefined>): Promise<number> {
   const stdout = (line: string): void => void process.stdout.write(`${line}\n`)
   const stderr = (line: string): void => void process.stderr.write(`${line}\n`)

@@ -101,7 +101,7 @@ export function rnsDateIdOf(item: unknown): string | null {
     : null
 }
 
-/** The issuer key of contract §3: `lei`, else `isin`, else listing symbol, else the name in lower case. */
+/** The issuer key: `lei`, else `isin`, else listing symbol, else the name in lower case. */
 export function issuerKey(issuer: Party): string {
   return issuer.lei ?? issuer.isin ?? issuer.symbol ?? issuer.name?.toLowerCase() ?? 'unknown'
 }

@@ -6,7 +6,7 @@ import { encodeCursor } from './cursor.ts'
 import { isoMillis } from './dates.ts'
 import { type Disclosure, issuerKey, type ParsedItem, type ParseResult, parseItem } from './disclosure.ts'
 
-/** The event types of contract §3. */
+/** The CloudEvents types of the events. */
 export const PUBLISHED = 'disclosure.published.v1'
 export const AMENDED = 'disclosure.amended.v1'
 export const GAP_OPENED = 'bridge.gap.opened.v1'
@@ -126,7 +126,7 @@ export function cursorOf(event: Committed): string {
   return encodeCursor(event)
 }
 
-/** The attributes of contract §3 as the front of the event's JSON: everything but `"data":…}`. */
+/** The CloudEvents attributes as the front of the event's JSON: everything but `"data":…}`. */
 export function encodeAttributes(event: Committed): string {
   const attributes = {
     specversion: '1.0',

@@ -12,7 +12,7 @@ import type { Logger } from '../obs/logger.ts'
 import { type IngestConfig, type IngestState, nextPollAtMs } from './machine/state.ts'
 import type { Observer } from './poller/ingest-metrics.ts'
 
-/** Longest time between two heartbeats of a leader, ms (contract §4). */
+/** Longest time between two heartbeats of a leader, ms. */
 const HEARTBEAT_MS = 15_000
 
 /** What a heartbeat is built from. */

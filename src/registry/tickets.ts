@@ -6,7 +6,7 @@ import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Caller } from '../http/auth.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 
-/** Life of a ticket (contract §6). */
+/** Life of a ticket. */
 export const TICKET_LIFE_MS = 30_000
 /**
  * Most tickets that a node remembers as used: five times the default of BRIDGE_STREAM_MAX_CLIENTS inside one life. Each

@@ -1,6 +1,6 @@
 /**
  * Describes the WebSocket stream and the stream of server-sent events as AsyncAPI channels, with the messages of each
- * (contract §8).
+ *.
  */
 import { z } from 'zod'
 import type { Channel, ChannelMessage } from '../http/channel.ts'

@@ -1,5 +1,5 @@
 /**
- * Builds the role `feed`: event streams over WebSocket and server-sent events (contract §8). Both transports share the
+ * Builds the role `feed`: event streams over WebSocket and server-sent events. Both transports share the
  * reading of events, the limits on connections and the shutdown.
  */
 import type { Route } from '../http/route.ts'

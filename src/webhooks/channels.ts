@@ -1,5 +1,5 @@
 /**
- * Describes webhook deliveries as a channel for AsyncAPI (contract §7): headers, bodies, and how the bridge reacts to
+ * Describes webhook deliveries as a channel for AsyncAPI: headers, bodies, and how the bridge reacts to
  * the receiver's response.
  */
 import { z } from 'zod'

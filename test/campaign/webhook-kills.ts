@@ -11,7 +11,7 @@ import { type ApiEvent, eventually, pullAll } from '../support/http/api-client.t
 import { uniqueName } from '../support/kafka/clients.ts'
 import { startCluster } from '../support/kafka/cluster.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../support/webhooks/endpoint-api.ts'
-import { receiverMoods, startMoodyReceiver } from '../support/webhooks/moody-receiver.ts'
+import { receiverScripts, startScriptedReceivers } from '../support/webhooks/scripted-receivers.ts'
 import {
   allTaken,
   judgeWebhooks,
@@ -22,7 +22,7 @@ import { kafkaOf } from './kafka.ts'
 
 /** Longest time between two kills, ms. On Kafka a dead process's shard is reassigned after the session timeout, 6 s. */
 const LONGEST_LIFE_MS = { embedded: 2500, kafka: 12_000 }
-/** The longest retry of these moods comes after half a minute, ±10 %; a machine under load is slow besides. */
+/** The longest retry of these scripts comes after half a minute, ±10 %; a machine under load is slow besides. */
 const REST_MS = 150_000
 
 /** Interval of checks whether all is delivered; longer than the poll interval. */
@@ -36,10 +36,10 @@ const ENDPOINTS = {
   ordered: { maxConcurrency: 8, order: 'issuer' },
   filtered: { maxConcurrency: 2, filter: { importance: 'high+' } },
 } as const
-const MOODS = {
-  ...receiverMoods,
-  ordered: receiverMoods.healthy,
-  filtered: receiverMoods.healthy,
+const SCRIPTS = {
+  ...receiverScripts,
+  ordered: receiverScripts.healthy,
+  filtered: receiverScripts.healthy,
 }
 
 /** Settings of one run. */
@@ -71,7 +71,7 @@ export async function webhookKillRun(run: WebhookKills): Promise<WebhookKillRun>
   const { seed, kills, scenario, kafka } = run
   const beganMs = performance.now()
   const chance = seededChance(seed)
-  await using receiver = await startMoodyReceiver(MOODS, seededChance(seed + 1))
+  await using receiver = await startScriptedReceivers(SCRIPTS, seededChance(seed + 1))
   const directories = Array.from({ length: run.nodes }, () => temporaryDirectory())
   const sandbox = await startSandbox(
     { scenario, plan: 'advanced', weeklyQuota: 1_000_000, seed },

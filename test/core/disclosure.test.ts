@@ -97,7 +97,7 @@ describe('live data that breaks the published schema is accepted', () => {
       { issuer: { name: 7, lei: [], instrument: { isin: {}, symbol: { mnemonic: true } } } },
       { issuer: { name: null, lei: null, isin: null, symbol: null } },
     ],
-    ['unknown fields', { mood: { a: [1, { b: null }] } }, { guid: GUID }],
+    ['unknown fields', { script: { a: [1, { b: null }] } }, { guid: GUID }],
     ['no decimals', { timestamp: '2026-07-01T06:00:01Z' }, { timeMs: Date.parse('2026-07-01T06:00:01Z') }],
     [
       'nine decimals',
@@ -145,7 +145,7 @@ describe('an item without identity or time is rejected with its reason, and its 
       ['{"a":', '}'],
     ] as const) {
       const deep = JSON.parse(`${open.repeat(10_000)}1${close.repeat(10_000)}`)
-      expect(readDisclosure(item({ mood: deep }))).toEqual({
+      expect(readDisclosure(item({ script: deep }))).toEqual({
         ok: false,
         reason: 'nested deeper than 64 levels',
         guid: GUID,

@@ -218,7 +218,7 @@ test('an invalid row is logged and left out, also in the place of a valid one', 
   )
   await table.put(good.id, wrong.status)
   await until(() => endpoints.get(good.id) === null)
-  await table.put(good.id, { ...row, mood: 'of a newer version', disabledReason: 'of a newer version' })
+  await table.put(good.id, { ...row, script: 'of a newer version', disabledReason: 'of a newer version' })
   await until(() => endpoints.get(good.id)?.disabledReason === 'of a newer version')
 })
 

@@ -203,7 +203,7 @@ test('an invalid row grants nothing and is logged; a scope of a newer version is
   })) {
     await table.put(id, wrong)
   }
-  await table.put(token.id, { ...row, scopes: ['events:read', 'events:rewrite'], mood: 'new' })
+  await table.put(token.id, { ...row, scopes: ['events:read', 'events:rewrite'], script: 'new' })
   const { tokens, lines } = await node(log)
   expect(tokens.list({ tenant: null, after: '', limit: 10 })).toMatchObject([{ scopes: ['events:read'] }])
   expect(tokens.authenticate(text)).toMatchObject({ scopes: ['events:read'] })

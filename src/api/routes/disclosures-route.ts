@@ -1,5 +1,5 @@
 /**
- * Serves `GET /v1/disclosures` (contract §6): clients pull the events after a cursor, or long-poll for new ones. Each
+ * Serves `GET /v1/disclosures`: clients pull the events after a cursor, or long-poll for new ones. Each
  * event is sent as the bytes that are stored, without parsing them.
  */
 import { z } from 'zod'

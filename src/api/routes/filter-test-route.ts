@@ -1,5 +1,5 @@
 /**
- * Serves `POST /v1/filters/test` (contract §6): shows which of the most recent events a given filter would have
+ * Serves `POST /v1/filters/test`: shows which of the most recent events a given filter would have
  * matched.
  */
 import { z } from 'zod'

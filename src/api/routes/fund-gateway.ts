@@ -34,7 +34,7 @@ export interface FundGatewayParts {
   clock: Clock
 }
 
-/** Longest wait for the leader (contract §6). */
+/** Longest wait for the leader. */
 const PATIENCE_MS = 10_000
 /** Maximum of concurrent requests of this node to the leader. */
 const MOST_ASKED = 100

@@ -1,5 +1,5 @@
 /**
- * Serves the mirrored upstream API under `/v2` (contract §6). Clients use a token of the bridge as API key. Limits on
+ * Serves the mirrored upstream API under `/v2`. Clients use a token of the bridge as API key. Limits on
  * address and body are those of the bridge; error bodies have the upstream's form.
  */
 import type { Request, RequestHandler } from 'express'

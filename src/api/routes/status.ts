@@ -1,5 +1,5 @@
 /**
- * Serves `GET /v1/status`, the state of the bridge, and defines the schema of its response (contract §6).
+ * Serves `GET /v1/status`, the state of the bridge, and defines the schema of its response.
  */
 import { z } from 'zod'
 import { phases } from '../../core/calendar/calendar.ts'

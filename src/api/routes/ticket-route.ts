@@ -1,5 +1,5 @@
 /**
- * Serves `POST /v1/tickets` (contract §6): issues a ticket, with which a browser opens one WebSocket instead of sending
+ * Serves `POST /v1/tickets`: issues a ticket, with which a browser opens one WebSocket instead of sending
  * a bearer header.
  */
 import { z } from 'zod'

@@ -1,5 +1,5 @@
 /**
- * Serves `/v1/tokens` (contract §6): creates, lists and deletes API tokens. A token of another tenant is answered like
+ * Serves `/v1/tokens`: creates, lists and deletes API tokens. A token of another tenant is answered like
  * one that does not exist; the admin token sees those of all tenants.
  */
 import type { z } from 'zod'

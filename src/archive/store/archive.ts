@@ -183,7 +183,7 @@ function latestRevisions(db: Database, guids: readonly string[]): Map<string, St
   return revisions
 }
 
-/** By event id: a guid, or a guid with its revision (contract §3). Gap events are not indexed and never found. */
+/** By event id: a guid, or a guid with its revision. Gap events are not indexed and never found. */
 function sequencesOf(db: Database, ids: readonly string[], latest: number): ReadonlyMap<string, number> {
   const find = db.prepare<{ sequence: number }>(
     'SELECT sequence FROM facts WHERE guid = ? AND revision = ? AND sequence <= ?',

@@ -117,7 +117,7 @@ interface CommittedRow {
   data: string
 }
 
-/** The attributes of contract §3 as `encodeAttributes` wrote them. */
+/** The CloudEvents attributes as `encodeAttributes` wrote them. */
 interface Attributes {
   id: string
   source: string

@@ -16,7 +16,7 @@ import {
 } from './filter.ts'
 import { presetNames } from './presets.ts'
 
-/** The names of the plain fields, in the order of contract §5. */
+/** The names of the plain fields, in the order in which the reference lists them. */
 export const plainFieldNames = [
   'isins',
   'symbols',

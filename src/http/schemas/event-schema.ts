@@ -1,5 +1,5 @@
 /**
- * Defines the schemas of an event (contract §3) and its data: an announcement, or a gap (a time span in which
+ * Defines the schemas of an event and its data: an announcement, or a gap (a time span in which
  * announcements may be missing). Members that come from the upstream are not restricted, because they are passed on
  * unchanged.
  */

@@ -1,5 +1,5 @@
 /**
- * Defines the schema of the event filter (contract §5) as JSON and as query parameters, with each field described once.
+ * Defines the schema of the event filter as JSON and as query parameters, with each field described once.
  * `core/filter/filter-parse.ts` parses filters.
  */
 import { z } from 'zod'

@@ -6,7 +6,7 @@ import type { FundOutcome } from '../../upstream/fund-client.ts'
 import type { FundReply } from '../../upstream/fund-reply.ts'
 import { oneLine, type UpstreamWords } from '../../upstream/outcome.ts'
 
-/** How long an answer of upstream stays valid, ms (contract §6). */
+/** How long an answer of upstream stays valid, ms. */
 const VALID_MS = 60_000
 /** How long a failure stays valid, ms: each costs a unit, and clients retry at once. */
 const FAILED_MS = 10_000

@@ -141,7 +141,7 @@ export function newGap(context: StepContext, cause: GapCause, fromMs: number, to
   }
 }
 
-/** The public shape of a gap (contract §3). */
+/** The public shape of a gap. */
 export function gapOf({ id, from, to, cause, openedAt, found, closedAt }: OpenGap): Gap {
   return { id, from, to, cause, openedAt, found, closedAt }
 }

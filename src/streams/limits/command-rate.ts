@@ -3,7 +3,7 @@
  */
 import { SECOND_MS } from '../../core/durations.ts'
 
-/** Most commands in any second (contract §8). */
+/** Most commands in any second. */
 export const MAX_COMMANDS_A_SECOND = 10
 
 /** The command count of one client: the times of its last ten commands. */

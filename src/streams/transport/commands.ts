@@ -1,5 +1,5 @@
 /**
- * Parses and validates the messages of a WebSocket client (contract §8) with zod objects, from which `/asyncapi.json`
+ * Parses and validates the messages of a WebSocket client with zod objects, from which `/asyncapi.json`
  * is made too. A fault inside `filter` or `from` is answered with error number 410, any other with 400. A text that is
  * not a cursor closes the connection with code 4010.
  */

@@ -1,5 +1,5 @@
 /**
- * Serves one WebSocket from its upgrade to its close (contract §8): authentication, commands, the one subscription and the
+ * Serves one WebSocket from its upgrade to its close: authentication, commands, the one subscription and the
  * close code.
  */
 import type { Duplex } from 'node:stream'

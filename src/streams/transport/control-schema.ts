@@ -1,5 +1,5 @@
 /**
- * Defines the schemas of the WebSocket messages that carry no event (contract §8), one schema for each message name.
+ * Defines the schemas of the WebSocket messages that carry no event, one schema for each message name.
  */
 import { z } from 'zod'
 import { phases } from '../../core/calendar/calendar.ts'

@@ -1,5 +1,5 @@
 /**
- * Detects dead WebSocket peers: sends a ping every 25 s ± 20 % and expects its pong within 10 s (contract §8). While
+ * Detects dead WebSocket peers: sends a ping every 25 s ± 20 % and expects its pong within 10 s. While
  * the server has paused reading from a peer, the peer is not checked; the stall time-out of its socket writer covers
  * that case.
  */

@@ -1,5 +1,5 @@
 /**
- * Lists the error numbers and close codes of WebSockets with their meanings, and builds their texts (contract §8).
+ * Lists the error numbers and close codes of WebSockets with their meanings, and builds their texts.
  * docs/use/websocket.md explains each.
  */
 import type { ConnectionSlots, NoSlot } from '../limits/connection-slots.ts'

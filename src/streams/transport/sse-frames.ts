@@ -1,5 +1,5 @@
 /**
- * Encodes events and control messages as server-sent events (contract §8).
+ * Encodes events and control messages as server-sent events.
  */
 import { isGap } from '../../core/event.ts'
 import type { EventFraming, Framing } from '../fanout/framing.ts'

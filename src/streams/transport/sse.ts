@@ -1,5 +1,5 @@
 /**
- * Defines `GET /v1/events`, server-sent events (contract §8): reads the parameters, takes the connection slots and starts the
+ * Defines `GET /v1/events`, server-sent events: reads the parameters, takes the connection slots and starts the
  * stream.
  */
 import { z } from 'zod'

@@ -1,5 +1,5 @@
 /**
- * Accepts WebSockets on `GET /v1/stream` (contract §8): checks path, origin, query and subprotocol, takes a connection slot
+ * Accepts WebSockets on `GET /v1/stream`: checks path, origin, query and subprotocol, takes a connection slot
  * and hands the connection to `connection.ts`.
  */
 import type { IncomingMessage } from 'node:http'

@@ -1,5 +1,5 @@
 /**
- * Encodes events and control messages as WebSocket text frames in both subprotocols (contract §8). The JSON of an event is
+ * Encodes events and control messages as WebSocket text frames in both subprotocols. The JSON of an event is
  * placed between a prefix and a suffix and never encoded again.
  */
 import { randomUUID } from 'node:crypto'

@@ -1,5 +1,5 @@
 /**
- * Defines and builds the responses of `/v1/webhooks/{id}/attempts` and `/deliveries` (contract §6), and encodes the
+ * Defines and builds the responses of `/v1/webhooks/{id}/attempts` and `/deliveries`, and encodes the
  * place in the list that `next` names.
  */
 import { createHash } from 'node:crypto'

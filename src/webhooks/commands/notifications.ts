@@ -1,6 +1,6 @@
 /**
  * Disables a webhook endpoint and notifies the tenant's other endpoints that opted in with `webhook.disabled.v1`
- * (contract §7, docs/adr/0005). The notification survives a crash at any moment.
+ * (docs/adr/0005). The notification survives a crash at any moment.
  */
 import { wantsNotices } from '../../core/filter/webhook-opt-in.ts'
 import type { Logger } from '../../obs/logger.ts'

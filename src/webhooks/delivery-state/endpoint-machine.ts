@@ -16,7 +16,7 @@ import { type DeliveryDecision, verdictOn, waitAfter } from './outcome.ts'
 import { nextSort, type Sort } from './scheduling-policy.ts'
 import { SendPace } from './send-pace.ts'
 
-/** How long an endpoint may fail without one success before it is disabled (contract §7). */
+/** How long an endpoint may fail without one success before it is disabled. */
 export const FAILING_LIMIT_MS = 5 * 24 * 3_600_000
 /** Most matching events read behind the position; with more, reading waits. Bounds the size of the position row. */
 const MAX_READ_AHEAD = 256

@@ -1,4 +1,4 @@
-/** Computes when a failed delivery is tried again: after the delays of contract §7, spread by jitter. */
+/** Computes when a failed delivery is tried again: after delays that rise from 5 seconds to a day, spread by jitter. */
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../core/durations.ts'
 
 /** Delay after the first failed try, after the second, and so on. */

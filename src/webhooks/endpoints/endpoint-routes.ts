@@ -1,5 +1,5 @@
 /**
- * Serves `/v1/webhooks` (contract §6): creates, lists, changes and deletes the webhook endpoints of a tenant, and
+ * Serves `/v1/webhooks`: creates, lists, changes and deletes the webhook endpoints of a tenant, and
  * rotates their secrets.
  */
 import type { Reader } from '../../archive/reading/reader.ts'

@@ -1,5 +1,5 @@
 /**
- * Defines and builds the JSON form of an endpoint that the API returns (contract §6), and checks `If-Match` against the
+ * Defines and builds the JSON form of an endpoint that the API returns, and checks `If-Match` against the
  * endpoint's state.
  */
 import type { IncomingMessage } from 'node:http'

@@ -8,10 +8,10 @@ import { type ApiEvent, eventually, pullAll } from '../../support/http/api-clien
 import { canHaveSmallDisk, type SmallDisk, startSmallDisk } from '../../support/small-disk.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
 import {
-  type MoodyReceiver,
-  receiverMoods,
-  startMoodyReceiver,
-} from '../../support/webhooks/moody-receiver.ts'
+  receiverScripts,
+  type ScriptedReceivers,
+  startScriptedReceivers,
+} from '../../support/webhooks/scripted-receivers.ts'
 import { allTaken, judgeWebhooks, type OwedEndpoint } from '../../support/webhooks/webhook-verdict.ts'
 
 /** Enough for the log and its side files, and some more. */
@@ -25,7 +25,7 @@ const CATEGORIES = ['MSC', 'AGM', 'HOL', 'TVR', 'BOA', 'ACQ']
 
 describe.skipIf(!canHaveSmallDisk())('webhook deliveries on a full disk', () => {
   let disk: SmallDisk
-  let receiver: MoodyReceiver
+  let receiver: ScriptedReceivers
   let sandbox: Sandbox
   let bridge: BridgeProcess
   let made: Omit<OwedEndpoint, 'owed'>[]
@@ -60,7 +60,7 @@ describe.skipIf(!canHaveSmallDisk())('webhook deliveries on a full disk', () => 
 
   beforeEach(async () => {
     disk = await startSmallDisk(DISK_BYTES)
-    receiver = await startMoodyReceiver(receiverMoods, seededChance(1))
+    receiver = await startScriptedReceivers(receiverScripts, seededChance(1))
     sandbox = await startSandbox(
       { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 3 },
       { clock: systemClock },

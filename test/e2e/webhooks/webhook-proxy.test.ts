@@ -66,17 +66,17 @@ describe('webhooks through a proxy', () => {
   })
 
   it('that hangs or refuses fail, reach no receiver another way, and are retried', async () => {
-    proxy.mood('hang')
+    proxy.script('hang')
     const url = receiver.url.replace('127.0.0.1', 'localhost')
     const wanted = { url, maxConcurrency: MAX_CONCURRENCY, since: '2000-01-01' }
     endpointId = (await askEndpoints(bridge.ready.http, 'POST', '', wanted)).id
     const [hung] = await eventually(attempts, ({ length }) => length > 0)
     expect(hung).toMatchObject({ outcome: 'timeout', phase: 'connect', status: null, attempt: 1 })
     expect(hung?.durationMs).toBeGreaterThanOrEqual(4900)
-    proxy.mood(403)
+    proxy.script(403)
     expect(await tried()).toMatchObject({ outcome: 'connect', phase: 'connect', status: null })
     expect(receiver.received).toEqual([])
-    proxy.mood('open')
+    proxy.script('open')
     const held = await pullAll(bridge.ready.http)
     await eventually(
       () => held.map(({ id }) => timesReceived(webhookId(endpointId, id))),

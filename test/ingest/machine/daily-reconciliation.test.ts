@@ -24,7 +24,7 @@ function calmDay(lateMs: number, midnightMs = TUESDAY, name = 'calm'): WorldItem
   return items
 }
 
-function dayWalks(world: World): number {
+function reconciliations(world: World): number {
   return world.reports.filter(
     ({ event, fields }) => event === 'page_scan.completed' && fields.kind === 'daily_reconciliation',
   ).length
@@ -49,14 +49,14 @@ describe('the daily reconciliation', () => {
       world.run(TUESDAY + 20 * HOUR)
       expect(world.missing()).toEqual([])
       expect(world.twice()).toEqual([])
-      expect(dayWalks(world)).toBe(1)
+      expect(reconciliations(world)).toBe(1)
       expect(dayOf(world, '2026-01-06')).toMatchObject({
         swept: swept + 2,
         amended: 1,
         walk: { state: 'whole' },
       })
       world.run(TUESDAY + DAY + 6 * HOUR)
-      expect(dayWalks(world)).toBe(1)
+      expect(reconciliations(world)).toBe(1)
     },
   )
 
@@ -71,7 +71,7 @@ describe('the daily reconciliation', () => {
     const items = burst('long', TUESDAY + 7 * HOUR, 11 * HOUR, 2300)
     const world = new World({ ...asSold('lite'), seed: 3, items })
     world.run(TUESDAY + DAY)
-    expect(dayWalks(world)).toBe(0)
+    expect(reconciliations(world)).toBe(0)
     expect(dayOf(world, '2026-01-06')?.walk?.state).toBe('unpaid')
   })
 
@@ -161,7 +161,7 @@ describe('the daily reconciliation', () => {
     world.start()
     world.run(TUESDAY + 2 * DAY + 9 * HOUR)
     expect(world.missing()).toEqual([])
-    expect(dayWalks(world)).toBe(2)
+    expect(reconciliations(world)).toBe(2)
     expect(world.store.head.days.map(({ date, walk }) => [date, walk?.state])).toEqual([
       ['2026-01-06', 'whole'],
       ['2026-01-07', 'whole'],
@@ -175,9 +175,9 @@ describe('the daily reconciliation', () => {
     if (late !== undefined) late.visibleMs += 5 * HOUR
     const world = new World({ ...asSold('advanced'), startMs: eve + 6 * HOUR, seed: 8, items })
     world.run(eve + 13.9 * HOUR)
-    expect(dayWalks(world)).toBe(0)
+    expect(reconciliations(world)).toBe(0)
     world.run(eve + 14.5 * HOUR)
-    expect(dayWalks(world)).toBe(1)
+    expect(reconciliations(world)).toBe(1)
     expect(world.missing()).toEqual([])
   })
 
@@ -222,7 +222,7 @@ describe('the daily reconciliation', () => {
       world.run(world.nowMs + 6 * HOUR)
     }
     // Five a jump, and that of Tuesday.
-    expect(dayWalks(world)).toBeLessThanOrEqual(26)
+    expect(reconciliations(world)).toBeLessThanOrEqual(26)
   })
 })
 

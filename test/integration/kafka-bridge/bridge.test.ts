@@ -54,13 +54,13 @@ describe.skipIf(brokers === null)('a bridge on Kafka', () => {
       quotaRemaining: expect.any(Number),
     })
     await sharesTokens(poller.ready.http, reader.ready.http)
-    const told = await dayTold(brokers ?? [], `${kafka.BRIDGE_TOPIC_PREFIX}.status`)
+    const reported = await dayReported(brokers ?? [], `${kafka.BRIDGE_TOPIC_PREFIX}.status`)
     const { data } = await eventually(
       () => getJson<{ data: Record<string, unknown>[] }>(`${reader.ready.http}/v1/report`),
       (report) => report.data.length === 2,
     )
-    expect(told).toEqual({ type: 'day', ...data[0] })
-    expect(told).toMatchObject({
+    expect(reported).toEqual({ type: 'day', ...data[0] })
+    expect(reported).toMatchObject({
       filled: 0,
       swept: 0,
       rejected: 0,
@@ -136,7 +136,7 @@ async function sharesTokens(here: string, there: string): Promise<void> {
 }
 
 /** The first day in the status topic, as a plain consumer reads it. */
-async function dayTold(addresses: readonly string[], topic: string): Promise<Record<string, unknown>> {
+async function dayReported(addresses: readonly string[], topic: string): Promise<Record<string, unknown>> {
   for (let count = 3; ; count++) {
     const records = await readTopic(kafkaClient(addresses), topic, count)
     const said = records.map(({ value }) => JSON.parse(String(value)) as Record<string, unknown>)

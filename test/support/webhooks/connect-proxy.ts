@@ -8,7 +8,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { TestCertificate } from '../test-certificates.ts'
 
 /** What it does with a CONNECT: `hang` takes the connection and never answers; a number is the status that refuses. */
-export type ProxyMood = 'open' | 'hang' | number
+export type ProxyScript = 'open' | 'hang' | number
 
 /** One CONNECT. */
 export interface Asked {
@@ -24,7 +24,7 @@ export interface ConnectProxy extends AsyncDisposable {
   readonly port: number
   readonly asked: readonly Asked[]
   /** Changes the behaviour from now on; hanging connections are closed. */
-  mood(mood: ProxyMood): void
+  script(script: ProxyScript): void
 }
 
 /**
@@ -41,7 +41,7 @@ export async function startConnectProxy({
   const asked: Asked[] = []
   const hanging = new Set<Socket>()
   const sockets = new Set<Socket>()
-  let mood: ProxyMood = 'open'
+  let script: ProxyScript = 'open'
   const server = certificate === undefined ? createHttp() : createHttps(certificate)
   server.on('request', (_request, response) => void response.writeHead(405).end())
   server.on('connection', (socket) => {
@@ -53,8 +53,8 @@ export async function startConnectProxy({
     const target = request.url ?? ''
     asked.push({ target, word: request.headers['proxy-authorization'] })
     socket.on('error', () => undefined)
-    if (mood === 'hang') return void hanging.add(socket)
-    if (mood !== 'open') return void socket.end(`HTTP/1.1 ${mood} No\r\ncontent-length: 0\r\n\r\n`)
+    if (script === 'hang') return void hanging.add(socket)
+    if (script !== 'open') return void socket.end(`HTTP/1.1 ${script} No\r\ncontent-length: 0\r\n\r\n`)
     const tunnel = onward(target)
     tunnel.once('connect', () => {
       socket.write('HTTP/1.1 200 Yes\r\n\r\n')
@@ -70,8 +70,8 @@ export async function startConnectProxy({
     url: certificate === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`,
     port,
     asked,
-    mood(next) {
-      mood = next
+    script(next) {
+      script = next
       for (const socket of hanging) socket.destroy()
       hanging.clear()
     },

@@ -7,16 +7,16 @@ import { wantsGaps } from '../../../src/core/filter/webhook-opt-in.ts'
 import { webhookId } from '../../../src/core/signature.ts'
 import { deadKey, positionKey, retryKey } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
-import { answer, endpointOf, hangs, healthy, type Mood, type Seen, WebhookWorld } from './webhook-world.ts'
+import { answer, endpointOf, hangs, healthy, type Script, type Seen, WebhookWorld } from './webhook-world.ts'
 
 const SECOND_MS = 1000
 const HOUR_MS = 3600 * SECOND_MS
 /** Longer than a delivery waits; later ones in the order of their issuer may wait longer. */
 const LONGEST_HOURS = 72
 
-const fails: Mood = ({ chance }) => ({ end: answer(500), afterMs: chance.between(1, 400) })
+const fails: Script = ({ chance }) => ({ end: answer(500), afterMs: chance.between(1, 400) })
 
-const moods: Readonly<Record<string, (outageMs: readonly [number, number]) => Mood>> = {
+const scripts: Readonly<Record<string, (outageMs: readonly [number, number]) => Script>> = {
   well: () => healthy,
   shaky: () => (attempt) => (attempt.chance.yes(0.3) ? fails(attempt) : healthy(attempt)),
   stalling: () => (attempt) => (attempt.chance.yes(0.2) ? hangs(attempt) : healthy(attempt)),
@@ -55,12 +55,12 @@ export async function playWorld(seed: number): Promise<PlayedWorld> {
     randomEndpoint(`ep_${index}`, chance),
   )
   const drawn = endpoints.map(
-    ({ id }) => [id, moods[chance.pick(Object.keys(moods))]?.(outage) ?? healthy] as const,
+    ({ id }) => [id, scripts[chance.pick(Object.keys(scripts))]?.(outage) ?? healthy] as const,
   )
   const world = new WebhookWorld({
     seed,
     endpoints,
-    moods: Object.fromEntries(drawn),
+    scripts: Object.fromEntries(drawn),
     refusals: chance.pick([0, 0.1, 0.4]),
   })
   const breaches: string[] = []

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { newSecret, signatures, signingKey, webhookId } from '../../../src/core/signature.ts'
 import type { ApiEvent } from '../http/api-client.ts'
-import type { Receipt } from './moody-receiver.ts'
+import type { Receipt } from './scripted-receivers.ts'
 import { judgeWebhooks } from './webhook-verdict.ts'
 
 const secret = newSecret()

@@ -2,7 +2,7 @@
 import { Webhook } from 'standardwebhooks'
 import { webhookId } from '../../../src/core/signature.ts'
 import type { ApiEvent } from '../http/api-client.ts'
-import type { Receipt } from './moody-receiver.ts'
+import type { Receipt } from './scripted-receivers.ts'
 
 /** An endpoint, with the events that it is owed. */
 export interface OwedEndpoint {

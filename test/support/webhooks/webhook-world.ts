@@ -21,7 +21,7 @@ import { createScriptedReader, EPOCH, type ScriptedReader } from '../streams/scr
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts'
 
 /** How a receiver answers an attempt, and after what time. */
-export type Mood = (attempt: { eventId: string; tries: number; nowMs: number; chance: SeededChance }) => {
+export type Script = (attempt: { eventId: string; tries: number; nowMs: number; chance: SeededChance }) => {
   end: AttemptEnd
   afterMs: number
 }
@@ -46,7 +46,7 @@ export interface Seen {
 export interface WorldOptions {
   seed: number
   endpoints: readonly DeliveryEndpoint[]
-  moods: Readonly<Record<string, Mood>>
+  scripts: Readonly<Record<string, Script>>
   /** Probability that a write is refused with `log_unavailable`, though it may have been done. */
   refusals?: number
   /** What the shard holds at the beginning. */
@@ -80,10 +80,10 @@ export function answer(status: number): AttemptEnd {
 const TIMEOUT_MS = 15_000
 
 /** The receiver that never answers. */
-export const hangs: Mood = () => ({ end: { kind: 'failed', fault: 'timeout' }, afterMs: TIMEOUT_MS })
+export const hangs: Script = () => ({ end: { kind: 'failed', fault: 'timeout' }, afterMs: TIMEOUT_MS })
 
 /** The receiver that takes everything. */
-export const healthy: Mood = ({ chance }) => ({ end: answer(204), afterMs: chance.between(5, 50) })
+export const healthy: Script = ({ chance }) => ({ end: answer(204), afterMs: chance.between(5, 50) })
 
 export class WebhookWorld {
   readonly clock: ManualClock = createManualClock()
@@ -101,7 +101,7 @@ export class WebhookWorld {
   life = 0
   refusals: number
   private readonly chance: SeededChance
-  private readonly moods: Readonly<Record<string, Mood>>
+  private readonly scripts: Readonly<Record<string, Script>>
   private readonly tries = new Map<string, number>()
   private readonly inFlight = new Map<string, number>()
   private lost = new AbortController()
@@ -114,7 +114,7 @@ export class WebhookWorld {
 
   constructor(options: WorldOptions) {
     this.chance = seededChance(options.seed)
-    this.moods = options.moods
+    this.scripts = options.scripts
     this.refusals = options.refusals ?? 0
     this.log = createScriptedReader(this.clock)
     for (const [key, row] of Object.entries(options.rows ?? {})) this.rows.set(key, row)
@@ -259,7 +259,7 @@ export class WebhookWorld {
     const tries = (this.tries.get(key) ?? 0) + 1
     this.tries.set(key, tries)
     const startedMs = this.clock.now()
-    const { end, afterMs } = (this.moods[endpoint.id] ?? healthy)({
+    const { end, afterMs } = (this.scripts[endpoint.id] ?? healthy)({
       eventId,
       tries,
       nowMs: startedMs,

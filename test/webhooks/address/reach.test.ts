@@ -109,7 +109,7 @@ test.each(proxyCases.map(([answers, end, asked, why]) => ({ answers, end, asked,
 
 test('a proxy that refuses or is unreachable is a connection failure', async () => {
   const refusing = await startProxy()
-  refusing.mood(403)
+  refusing.script(403)
   const refused = await trial({ proxyUrl: refusing.url }).send(hook())
   expect(refused).toMatchObject({
     end: { fault: 'connect' },

@@ -186,7 +186,7 @@ test('never changes an attempt or a delivery row, even if its sink refuses, hang
     const world = new WebhookWorld({
       seed: 3,
       endpoints: [endpointOf('one'), endpointOf('two')],
-      moods: { one: fails },
+      scripts: { one: fails },
     })
     const { logger } = keepingLogger()
     const metrics = createMetrics({ version: '0' })

@@ -6,7 +6,7 @@ import { createCommands } from '../../../src/webhooks/commands/commands.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { EPOCH } from '../../support/streams/scripted-reader.ts'
-import { mortalLog } from '../../support/webhooks/mortal-log.ts'
+import { dyingLog } from '../../support/webhooks/dying-log.ts'
 import { endpointOf, WebhookWorld } from '../../support/webhooks/webhook-world.ts'
 
 const HOUR_MS = 3_600_000
@@ -14,7 +14,7 @@ const EVENTS = 40
 
 /** A world whose worker gets commands, in a process that can be killed. */
 async function commandedWorld(seed = 1) {
-  const world = new WebhookWorld({ seed, moods: {}, endpoints: [endpointOf('one')] })
+  const world = new WebhookWorld({ seed, scripts: {}, endpoints: [endpointOf('one')] })
   const log = createMemoryLog()
   const logger = keepingLogger()
   let life = new AbortController()
@@ -23,7 +23,7 @@ async function commandedWorld(seed = 1) {
   const start = (): void => {
     life = new AbortController()
     const parts = { clock: world.clock, logger: logger.logger }
-    const commands = createCommands({ log: mortalLog(log, world.clock, life.signal), ...parts })
+    const commands = createCommands({ log: dyingLog(log, world.clock, life.signal), ...parts })
     void commands.run(life.signal)
     const runner = new CommandRunner({
       commands,

@@ -12,8 +12,8 @@ import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { createScriptedReader } from '../../support/streams/scripted-reader.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
+import { dyingLog } from '../../support/webhooks/dying-log.ts'
 import { wantedEndpoint } from '../../support/webhooks/endpoints.ts'
-import { mortalLog } from '../../support/webhooks/mortal-log.ts'
 
 const box = createSecretBox({ key: 'the key of this test, of thirty-two characters', oldKey: null })
 const NAMES = { filter: { types: ['webhook.disabled' as const] } }
@@ -52,7 +52,7 @@ function noticeWorld(statusOf: (endpointId: string, tries: number) => number = (
   }
   function start() {
     const life = new AbortController()
-    const own: Log = mortalLog(log, clock, life.signal)
+    const own: Log = dyingLog(log, clock, life.signal)
     const endpoints = new Endpoints({ log: own, clock, logger })
     const recovery = wireReplays({
       log: own,

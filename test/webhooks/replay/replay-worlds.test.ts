@@ -5,13 +5,19 @@ import { seededChance } from '../../../src/core/chance.ts'
 import { matches } from '../../../src/core/filter/filter.ts'
 import { deadKey } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import type { RequestedReplay } from '../../../src/webhooks/worker/shard-worker.ts'
-import { answer, endpointOf, healthy, type Mood, WebhookWorld } from '../../support/webhooks/webhook-world.ts'
+import {
+  answer,
+  endpointOf,
+  healthy,
+  type Script,
+  WebhookWorld,
+} from '../../support/webhooks/webhook-world.ts'
 
 const HOUR_MS = 3_600_000
 const ID = 'one'
 /** An attempt that ended less than this before may not be durable: then it counts as in flight, and is not sent twice. */
 const WRITTEN_MS = 100
-const shaky: Mood = (attempt) =>
+const shaky: Script = (attempt) =>
   attempt.chance.yes(0.15) ? { end: answer(500), afterMs: 20 } : healthy(attempt)
 
 test('after a durable replay each of its events is sent once more or has a dead-delivery record, despite any faults', async () => {
@@ -29,7 +35,7 @@ test('after a durable replay each of its events is sent once more or has a dead-
             order: chance.pick(['none', 'issuer']),
           }),
         ],
-        moods: { [ID]: chance.pick([shaky, healthy]) },
+        scripts: { [ID]: chance.pick([shaky, healthy]) },
       })
       const add = (count: number): void => {
         for (let left = count; left > 0; left--) {

@@ -11,15 +11,15 @@ import {
   endpointOf,
   hangs,
   healthy,
-  type Mood,
+  type Script,
   WebhookWorld,
 } from '../../support/webhooks/webhook-world.ts'
 
 const HOUR_MS = 3_600_000
-const fails: Mood = () => ({ end: answer(500), afterMs: 10 })
+const fails: Script = () => ({ end: answer(500), afterMs: 10 })
 
-function worldOf(endpoints: Parameters<typeof endpointOf>[], moods: Record<string, Mood> = {}) {
-  return new WebhookWorld({ seed: 1, moods, endpoints: endpoints.map((given) => endpointOf(...given)) })
+function worldOf(endpoints: Parameters<typeof endpointOf>[], scripts: Record<string, Script> = {}) {
+  return new WebhookWorld({ seed: 1, scripts, endpoints: endpoints.map((given) => endpointOf(...given)) })
 }
 
 /** The sequences that the endpoint accepted, in the order of the responses. */
@@ -105,8 +105,8 @@ describe('a shard worker', () => {
   })
 
   test('is not delayed by an endpoint that hangs', async () => {
-    const latencies = async (moods: Record<string, Mood>): Promise<number[]> => {
-      const world = worldOf([['well'], ['a'], ['b'], ['c']], moods)
+    const latencies = async (scripts: Record<string, Script>): Promise<number[]> => {
+      const world = worldOf([['well'], ['a'], ['b'], ['c']], scripts)
       await world.run(100)
       for (let count = 0; count < 200; count++) {
         world.log.add({})
@@ -157,7 +157,7 @@ describe('a shard worker', () => {
     const world = new WebhookWorld({
       seed: 1,
       endpoints: ['gone', 'broken'].map((id) => endpointOf(id)),
-      moods: { gone: () => ({ end: answer(410), afterMs: 5 }), broken: fails },
+      scripts: { gone: () => ({ end: answer(410), afterMs: 5 }), broken: fails },
       rows: { 'broken/position': { kind: 'position', cursor, ahead: [], failingSinceMs } },
     })
     world.log.add({})
@@ -300,7 +300,7 @@ describe('a shard worker', () => {
     const world = new WebhookWorld({
       seed: 1,
       endpoints: [endpointOf('one')],
-      moods: {},
+      scripts: {},
       rows: {
         'one/position': { kind: 'position', cursor, ahead: [], failingSinceMs: null },
         'one/dead/1': {
@@ -330,7 +330,7 @@ describe('a shard worker', () => {
     const world = new WebhookWorld({
       seed: 1,
       endpoints: [endpointOf('one', { maxConcurrency: 1 })],
-      moods: {},
+      scripts: {},
       rows: {
         'one/position': { kind: 'position', cursor: cursorOf(6), ahead: [], failingSinceMs: null },
         ...Object.fromEntries(

@@ -8,7 +8,7 @@ import { eventually, pullAll } from '../../support/http/api-client.ts'
 import { startCluster } from '../../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../../support/kafka/for-tests.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
-import { receiverMoods, startMoodyReceiver } from '../../support/webhooks/moody-receiver.ts'
+import { receiverScripts, startScriptedReceivers } from '../../support/webhooks/scripted-receivers.ts'
 import { allTaken, judgeWebhooks, type OwedEndpoint } from '../../support/webhooks/webhook-verdict.ts'
 
 const runtime = await kafkaRuntime()
@@ -19,7 +19,7 @@ describe.skipIf(runtime === null)('webhooks during a Kafka outage', () => {
   it('wait, which the node reports within seconds, and continue by themselves when Kafka recovers', async () => {
     if (runtime === null) return
     await using cluster = await startCluster({ runtime })
-    await using receiver = await startMoodyReceiver(receiverMoods, seededChance(1))
+    await using receiver = await startScriptedReceivers(receiverScripts, seededChance(1))
     using directory = temporaryDirectory()
     const sandbox = await startSandbox(
       { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 3 },

@@ -3,7 +3,7 @@ import type { Clock } from '../../../src/lifecycle/clock.ts'
 import type { Log } from '../../../src/log/log.ts'
 
 /** That log until `life` aborts; a write in flight then may or may not have taken effect. */
-export function mortalLog(log: Log, clock: Clock, life: AbortSignal): Log {
+export function dyingLog(log: Log, clock: Clock, life: AbortSignal): Log {
   const wait = async (): Promise<void> => {
     await new Promise<void>((resolve) => void clock.after(3, resolve))
     if (life.aborted) await new Promise(() => undefined)

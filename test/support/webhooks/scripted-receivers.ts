@@ -26,13 +26,13 @@ export interface Receipt {
 }
 
 /** The scripted response to a request; `tries` counts those with this id, this one included. */
-export type ReceiverMood = (
+export type ReceiverScript = (
   request: { webhookId: string; tries: number },
   chance: SeededChance,
 ) => { status: number | 'break'; afterMs: number }
 
 /** The scripts of a campaign's endpoints. */
-export const receiverMoods = {
+export const receiverScripts = {
   healthy: (_request, chance) => ({ status: 204, afterMs: chance.between(0, 20) }),
   slow: (_request, chance) => ({ status: 200, afterMs: chance.between(100, 600) }),
   /** The first try of every fifth delivery fails: with a 503, a 429 or a broken connection. */
@@ -40,9 +40,9 @@ export const receiverMoods = {
     const fails = tries === 1 && (createHash('sha256').update(webhookId).digest()[0] ?? 0) % 5 === 0
     return { status: fails ? chance.pick([503, 429, 'break'] as const) : 204, afterMs: chance.between(0, 60) }
   },
-} satisfies Record<string, ReceiverMood>
+} satisfies Record<string, ReceiverScript>
 
-export interface MoodyReceiver extends AsyncDisposable {
+export interface ScriptedReceivers extends AsyncDisposable {
   /** The URL of a receiver. */
   url(receiver: string): string
   readonly receipts: readonly Receipt[]
@@ -51,10 +51,10 @@ export interface MoodyReceiver extends AsyncDisposable {
 }
 
 /** Starts it. */
-export async function startMoodyReceiver(
-  moods: Readonly<Record<string, ReceiverMood>>,
+export async function startScriptedReceivers(
+  scripts: Readonly<Record<string, ReceiverScript>>,
   chance: SeededChance,
-): Promise<MoodyReceiver> {
+): Promise<ScriptedReceivers> {
   const receipts: Receipt[] = []
   const tries = new Map<string, number>()
   let counter = 0
@@ -85,7 +85,7 @@ export async function startMoodyReceiver(
       end: null,
     }
     receipts.push(receipt)
-    const mood = moods[receiver]?.({ webhookId, tries: count }, chance) ?? { status: 404, afterMs: 0 }
+    const script = scripts[receiver]?.({ webhookId, tries: count }, chance) ?? { status: 404, afterMs: 0 }
     const over = (end: ReceiptEnd): void => {
       if (receipt.end !== null) return
       receipt.end = end
@@ -94,10 +94,10 @@ export async function startMoodyReceiver(
     response.once('close', () => over('cut'))
     setTimeout(() => {
       if (response.destroyed) return
-      over(typeof mood.status === 'number' && mood.status < 300 ? 'taken' : 'refused')
-      if (mood.status === 'break') request.socket.destroy()
-      else response.writeHead(mood.status).end()
-    }, mood.afterMs)
+      over(typeof script.status === 'number' && script.status < 300 ? 'taken' : 'refused')
+      if (script.status === 'break') request.socket.destroy()
+      else response.writeHead(script.status).end()
+    }, script.afterMs)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
