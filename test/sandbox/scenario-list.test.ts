@@ -132,7 +132,36 @@ test('corrections: ten items replace listed ones, three replace items that were 
   expect(replaced.filter((guid) => !guids.has(guid))).toHaveLength(3)
 })
 
+test('later-versions: ten announcements in three versions each, every later one replaces the one before', () => {
+  const items = shown('later-versions').map(({ item }) => item)
+  const byNumber = [...Map.groupBy(items, ({ rnsId }) => rnsId).values()]
+  expect(byNumber.map((all) => all.map(({ version }) => version))).toEqual(Array(10).fill([1, 2, 3]))
+  for (const [first, second, third] of byNumber) {
+    expect(first?.replaces).toBeUndefined()
+    expect(second?.replaces).toEqual({ guid: first?.guid, version: 1 })
+    expect(third?.replaces).toEqual({ guid: second?.guid, version: 2 })
+    expect([first, second, third].map((item) => item?.guid.split(':').at(-1))).toEqual(['1', '2', '3'])
+    expect(new Set([first, second, third].map((item) => item?.issuer.name)).size).toBe(1)
+  }
+})
+
 describe('odd-item scenarios do what their names say', () => {
+  test('many-categories: a third of the items has two FCA codes, a third three, and most of both two native codes', () => {
+    const items = shown('many-categories').map(({ item }) => item)
+    const codesOf = (wanted: string) =>
+      items.map(({ category }) => category.filter(({ kind }) => kind === wanted).map(({ code }) => code))
+    const fca = codesOf('FCA')
+    const native = codesOf('Native')
+    for (const codes of [...fca, ...native]) expect(new Set(codes).size).toBe(codes.length)
+    expect(fca.map(({ length }) => length)).toEqual(Array(8).fill([2, 3, 1]).flat())
+    expect(native.map(({ length }) => length)).toEqual(Array(8).fill([2, 2, 1]).flat())
+  })
+
+  test('no-derivatives: every second item has no derivatives', () => {
+    const has = shown('no-derivatives').map(({ item }) => 'derivatives' in item)
+    expect(has).toEqual(Array(10).fill([false, true]).flat())
+  })
+
   test('id-wrap: numbers wrap around, and those of half a year ago are reused under other guids', () => {
     const { market, clock } = openMarket('id-wrap', { backlog: 0 })
     toTheEnd(clock)

@@ -103,6 +103,19 @@ test('every item of a usual day matches the specification, and its version is th
   for (const part of optional) expect(part > 0 && part < 1).toBe(true)
 })
 
+test.each(['many-categories', 'no-derivatives', 'later-versions'])(
+  '%s: every item matches the specification, and its version is that of its guid',
+  async (scenario) => {
+    const { clock, list } = await openSandbox({ scenario, plan: 'ultimate' })
+    clock.advance(120_000)
+    const page = listOf(pagings.cursor).parse((await list('pageSize=200')).body)
+    expect(page.data.length).toBeGreaterThanOrEqual(40)
+    for (const { guid: id, version, rnsId } of page.data) {
+      expect(id.split(':').slice(4)).toEqual([rnsId, `${version}`])
+    }
+  },
+)
+
 test('each paging mode has its own response shape, with and without items', async () => {
   const { list } = await openSandbox({ scenario: 'quiet', backlog: 20, plan: 'advanced' })
   const first = await list('pageSize=3')

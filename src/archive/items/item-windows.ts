@@ -2,11 +2,12 @@
  * Reads items, newest first, for the `/v2` API, which answers as the upstream API does. Each call blocks the event loop for
  * about 15 ms (`WINDOW_MS`) and returns how far it got; `items.ts` calls it in a loop.
  */
-import { type PublishersUnder, type Selection, selects } from '../../core/filter/selection.ts'
+import { type KnownInstruments, type Selection, selects } from '../../core/filter/selection.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { isMatch, partOf, type Search, searchOf, WINDOW_MS } from '../reading/query.ts'
 import type { Archive } from '../store/archive.ts'
 import { selectionPredicate } from '../store/index-terms.ts'
+import { linkedTags } from '../store/listings.ts'
 import { publishersUnder } from '../store/record.ts'
 
 /** Most sequences that one window scans in SQL, which is not interrupted: about 5 ms. */
@@ -18,12 +19,15 @@ export interface ItemSearch extends Search {
   readonly toMs: number
 }
 
-/** The search for a selection, with the publishers known now under each identifier. */
+/** The search for a selection, with the publishers and listings known now. */
 export function itemSearch(archive: Archive, selection: Selection): ItemSearch {
-  const publishers: PublishersUnder = (field, identifier) => publishersUnder(archive.db, field, identifier)
-  const predicate = selectionPredicate(selection, publishers)
+  const known: KnownInstruments = {
+    publishersUnder: (field, identifier) => publishersUnder(archive.db, field, identifier),
+    linkedTags: (tag) => linkedTags(archive.db, tag),
+  }
+  const predicate = selectionPredicate(selection, known)
   return {
-    ...searchOf(selects(selection, publishers), selection.q?.toLowerCase() ?? '', predicate),
+    ...searchOf(selects(selection, known), selection.q?.toLowerCase() ?? '', predicate),
     fromMs: selection.fromMs ?? Number.MIN_SAFE_INTEGER,
     toMs: selection.toMs ?? Number.MAX_SAFE_INTEGER,
   }

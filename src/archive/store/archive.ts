@@ -7,6 +7,7 @@ import type { Committed } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Database } from '../../storage/database.ts'
 import { openDatabase } from '../../storage/database.ts'
+import { catchUpLinks, markLinks } from './listings.ts'
 import { removeOldest } from './prune.ts'
 import { insertEvent, readCommitted } from './record.ts'
 import { clearTables, ensureSchema } from './schema.ts'
@@ -45,6 +46,7 @@ export function openArchive(options: ArchiveOptions): Archive {
   try {
     ensureSchema(db)
     finishUpgrade(db, options.nativeKind, options.onUpgrade)
+    catchUpLinks(db, options.onUpgrade)
     return archiveOver(db, options.nativeKind)
   } catch (error) {
     db.close()
@@ -73,6 +75,7 @@ function archiveOver(db: Database, nativeKind: string) {
       const maxTimeMs = Math.max(extent.maxTimeMs, event.timeMs)
       extent = { epoch: event.epoch, oldest, latest: event.sequence, maxTimeMs }
     }
+    if (committed.length > 0) markLinks(db, extent.latest)
   }
   const transaction = <T>(work: () => T): T => {
     try {

@@ -3,15 +3,11 @@
  * filter. The indexes return a superset of the matching events; `matches` of `core/filter/filter.ts` tests each one.
  */
 import { crc32 } from 'node:zlib'
-import type { Company, Facts, Identifiers } from '../../core/filter/facts.ts'
+import type { Company, Facts, Identifiers, InstrumentField } from '../../core/filter/facts.ts'
 import type { Filter, PlainFilter } from '../../core/filter/filter.ts'
+import { identifierIn } from '../../core/filter/listing.ts'
 import { presets } from '../../core/filter/presets.ts'
-import {
-  type InstrumentField,
-  type PublishersUnder,
-  type Selection,
-  widened,
-} from '../../core/filter/selection.ts'
+import { type KnownInstruments, meantBy, type Selection } from '../../core/filter/selection.ts'
 
 /** Most values of one field that a predicate names: with more, a scan is faster (FTS5 tries each word per row). */
 const VALUES_LIMIT = 64
@@ -60,13 +56,10 @@ export function indexPredicate(filter: Filter): IndexPredicate | null {
 }
 
 /** The index predicate of a list of the upstream API, or null where only a scan answers it. */
-export function selectionPredicate(
-  selection: Selection,
-  publishersUnder: PublishersUnder,
-): IndexPredicate | null {
+export function selectionPredicate(selection: Selection, known: KnownInstruments): IndexPredicate | null {
   const instruments = groupsOf([
-    instrumentWords(selection, 'isin', selection.isins, publishersUnder),
-    instrumentWords(selection, 'symbol', selection.symbols, publishersUnder),
+    instrumentWords(selection, 'isin', selection.isins, known),
+    instrumentWords(selection, 'symbol', selection.symbols, known),
   ])
   const codes = groupsOf([
     valueWords('fca', selection.fcaCategories ?? undefined),
@@ -113,19 +106,22 @@ function identifierWords(
   return values.flatMap((value) => scopes.map((scope) => word(scope, `${field} ${value}`)))
 }
 
-/** The instrument itself, and every company that the match rule widens it to. */
+/** The instrument itself, and every company or tag that the match rule widens it to. */
 function instrumentWords(
   { match }: Selection,
   field: InstrumentField,
   identifiers: readonly string[] | null,
-  publishersUnder: PublishersUnder,
+  known: KnownInstruments,
 ): string[] | undefined {
   if (identifiers === null) return undefined
   // An identifier that nobody published under can match only as a related company.
-  const isKnown = (identifier: string): boolean => [...publishersUnder(field, identifier)].length > 0
+  const isKnown = (identifier: string): boolean => [...known.publishersUnder(field, identifier)].length > 0
   const named = match === 'related' ? identifiers : identifiers.filter(isKnown)
-  const companies = widened(named, field, match, publishersUnder)
-  const values = [...named.map((identifier) => `${field} ${identifier}`), ...companies]
+  const { companies, tags } = meantBy(named, field, match, known)
+  const others = [...tags].map(identifierIn).map((tag) => `${tag.field} ${tag.identifier}`)
+  const values = [
+    ...new Set([...named.map((identifier) => `${field} ${identifier}`), ...companies, ...others]),
+  ]
   if (values.length === 0) return [NO_WORD]
   if (values.length > VALUES_LIMIT) return undefined
   const scopes: TermScope[] = match === 'related' ? ['issuer', 'related'] : ['issuer']

@@ -5,12 +5,12 @@
 import { parseTimestamp } from '../../core/dates.ts'
 import type { Committed, EventType } from '../../core/event.ts'
 import { encodeAttributes, isGap, itemOf, PUBLISHED, revisionOf } from '../../core/event.ts'
-import type { Company, Facts } from '../../core/filter/facts.ts'
+import type { Company, Facts, InstrumentField } from '../../core/filter/facts.ts'
 import { companyKey, disclosureFacts, GAP_FACTS, spelling } from '../../core/filter/facts.ts'
-import type { InstrumentField } from '../../core/filter/selection.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Database } from '../../storage/database.ts'
 import { termsOf } from './index-terms.ts'
+import { learnListing } from './listings.ts'
 
 interface Derived {
   facts: Facts
@@ -81,6 +81,7 @@ export function insertDerived(db: Database, event: Committed, highMs: number, na
   if (item.revision > 1) supersede(db, item, sequence)
   db.prepare('INSERT INTO items(sequence, time_ms) VALUES (?, ?)').run(sequence, timeMs)
   learnIssuer(db, facts.issuer, sequence)
+  learnListing(db, facts.issuer, sequence)
 }
 
 function supersede(db: Database, item: { guid: string; revision: number }, sequence: number): void {

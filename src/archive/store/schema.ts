@@ -24,7 +24,8 @@ const PRIMARY = `
 /**
  * Data derived from the events. `facts` is what queries inspect, apart from the events so that a scan reads no items.
  * `items` serves lists by sequence: the time of an item, and the later revision that superseded it. `issuers` names every
- * company that has published under an identifier (`isin …`, `symbol …`), and when it last did. `highs` is the running
+ * company that has published under an identifier (`isin …`, `symbol …`), and when it last did; `listings.ts` adds rows of its
+ * own. `highs` is the running
  * maximum of time: one row for each event whose time is later than that of every event before it, so the lowest sequence at
  * or after a time is always in it. `terms` and `headlines` are inverted indexes without content; they are FTS5 tables
  * because its segments take the scattered writes of identifiers at a third of the cost of a B-tree over (key, sequence).

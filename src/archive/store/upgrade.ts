@@ -3,6 +3,7 @@
  * stay as they are. Each batch is a transaction that records its progress, so a kill costs one batch.
  */
 import type { Database } from '../../storage/database.ts'
+import { markLinks } from './listings.ts'
 import { insertDerived, readUnderived } from './record.ts'
 import { derivedThrough, setDerivedThrough } from './schema.ts'
 
@@ -62,5 +63,6 @@ function deriveBatch(db: Database, after: number, nativeKind: string, pace: Upgr
   }
   const last = events.at(-1)?.sequence ?? after
   setDerivedThrough(db, last)
+  markLinks(db, last)
   return last
 }

@@ -1,6 +1,9 @@
 /** Extracts from an event the facts that filters and indexes match on: companies, category codes, importance and headline. */
 import type { Disclosure, Party } from '../disclosure.ts'
 
+/** Identifiers of an instrument. */
+export type InstrumentField = 'isin' | 'symbol'
+
 /** Identifiers of one company in upper case; a missing one is left out, so that stored facts stay small. */
 export interface Identifiers {
   isin?: string
@@ -71,7 +74,7 @@ export function companyKey({ lei, name, isin, symbol }: Company): string | null 
 }
 
 /** The identifier as upstream sent it; undefined where there is none. */
-export function spelling(company: Company, field: 'isin' | 'symbol'): string | undefined {
+export function spelling(company: Company, field: InstrumentField): string | undefined {
   return company.spelt?.[field] ?? company[field]
 }
 

@@ -2,8 +2,9 @@
  * Tests items against the query parameters of the upstream list API (upstream specification §4.1.4). The sandbox (a
  * simulated upstream) and this bridge's own `/v2` API, which answers as upstream does, use it.
  */
-import { type Company, companyKey, type Facts, spelling } from './facts.ts'
+import { type Company, companyKey, type Facts, type InstrumentField, spelling } from './facts.ts'
 import type { MatchMode } from './filter.ts'
+import { connectedTags, isinTag, type ListingTag, symbolTag, tagsOf } from './listing.ts'
 
 /** Distribution channels of specification §4.1.1. */
 export const channels = ['app', 'bot', 'internal', 'social', 'widget'] as const
@@ -20,7 +21,10 @@ export interface Selection {
   toMs: number | null
   isins: readonly string[] | null
   symbols: readonly string[] | null
-  /** Applies to `isins` and `symbols`. `issuer` widens each to every item of that issuer: same LEI, else same name. */
+  /**
+   * Applies to `isins` and `symbols`. `issuer` widens each to every item of that issuer: same LEI, else same name. `exact`
+   * widens it to the other tags that the same listing has had.
+   */
   match: MatchMode
   fcaCategories: readonly string[] | null
   nativeCategories: readonly string[] | null
@@ -45,11 +49,21 @@ export const EVERYTHING: Selection = Object.freeze({
   channel: null,
 })
 
-/** Identifiers of an instrument that a selection can name. */
-export type InstrumentField = 'isin' | 'symbol'
+/** What a store has learnt about issuers and their instruments from the items it holds. */
+export interface KnownInstruments {
+  /** The `companyKey` of every issuer that has published under exactly this identifier. */
+  publishersUnder(field: InstrumentField, identifier: string): Iterable<string>
+  /** The tags that have come in one item with this one. */
+  linkedTags(tag: ListingTag): Iterable<ListingTag>
+}
 
-/** The `companyKey` of every issuer that has ever published under exactly this identifier. */
-export type PublishersUnder = (field: InstrumentField, identifier: string) => Iterable<string>
+/** What identifiers mean under a match mode, besides themselves. */
+export interface Meaning {
+  /** `companyKey` of issuers all of whose items are meant; empty for `exact`. */
+  companies: ReadonlySet<string>
+  /** Tags of the listings that are meant; for `exact` only. */
+  tags: ReadonlySet<ListingTag>
+}
 
 /** True where `timeMs` is within the requested range. */
 export function isInRange({ fromMs, toMs }: Selection, timeMs: number): boolean {
@@ -57,14 +71,11 @@ export function isInRange({ fromMs, toMs }: Selection, timeMs: number): boolean 
 }
 
 /** Returns a test of all criteria except range and channel; null where there are no others. */
-export function selects(
-  selection: Selection,
-  publishersUnder: PublishersUnder,
-): ((facts: Facts) => boolean) | null {
+export function selects(selection: Selection, known: KnownInstruments): ((facts: Facts) => boolean) | null {
   const { isins, symbols, fcaCategories, nativeCategories, q, hasSymbol } = selection
   const tests = [
-    isins && instrumentTest(isins, 'isin', selection.match, publishersUnder),
-    symbols && instrumentTest(symbols, 'symbol', selection.match, publishersUnder),
+    isins && instrumentTest(isins, 'isin', selection.match, known),
+    symbols && instrumentTest(symbols, 'symbol', selection.match, known),
     fcaCategories && (({ fca }: Facts) => fca.some((code) => fcaCategories.includes(code))),
     nativeCategories && (({ native }: Facts) => native.some((code) => nativeCategories.includes(code))),
     q === null ? null : headlineTest(q),
@@ -73,30 +84,40 @@ export function selects(
   return tests.length === 0 ? null : (facts) => tests.every((test) => test(facts))
 }
 
-/** Keys of the issuers that `match` extends the identifiers to; none for `exact`. */
-export function widened(
+/** What the identifiers mean in a store with this knowledge. */
+export function meantBy(
   identifiers: readonly string[],
   field: InstrumentField,
   match: MatchMode,
-  publishersUnder: PublishersUnder,
-): Set<string> {
-  if (match === 'exact') return new Set()
-  return new Set(identifiers.flatMap((identifier) => [...publishersUnder(field, identifier)]))
+  { publishersUnder, linkedTags }: KnownInstruments,
+): Meaning {
+  const published = identifiers.map((identifier) => ({
+    identifier,
+    companies: [...publishersUnder(field, identifier)],
+  }))
+  if (match !== 'exact') {
+    return { companies: new Set(published.flatMap(({ companies }) => companies)), tags: new Set() }
+  }
+  const tags = published.flatMap(({ identifier, companies }) =>
+    companies.map((company) => (field === 'isin' ? isinTag(identifier) : symbolTag(identifier, company))),
+  )
+  return { companies: new Set(), tags: connectedTags(tags, linkedTags) }
 }
 
 function instrumentTest(
   identifiers: readonly string[],
   field: InstrumentField,
   match: MatchMode,
-  publishersUnder: PublishersUnder,
+  known: KnownInstruments,
 ): (facts: Facts) => boolean {
   const named = new Set(identifiers)
-  const issuers = widened(identifiers, field, match, publishersUnder)
+  const { companies, tags } = meantBy(identifiers, field, match, known)
+  if (match === 'exact') return ({ issuer }) => tagsOf(issuer).some((tag) => tags.has(tag))
   const isMeant = (company: Company): boolean => {
     const identifier = spelling(company, field)
     if (identifier !== undefined && named.has(identifier)) return true
-    const key = issuers.size === 0 ? null : companyKey(company)
-    return key !== null && issuers.has(key)
+    const key = companies.size === 0 ? null : companyKey(company)
+    return key !== null && companies.has(key)
   }
   if (match !== 'related') return ({ issuer }) => isMeant(issuer)
   return ({ issuer, related }) => isMeant(issuer) || related.some(isMeant)

@@ -22,8 +22,9 @@ export function fundAnnouncementOf(shareClass: ShareClass, about: keyof typeof l
   }
 }
 
-/** Returns the issuer with this instrument, as in the disclosure items. */
+/** Returns the issuer with this instrument, in the form of the disclosure items. */
 export function issuerJson(shareClass: ShareClass) {
-  const { name, lei } = shareClass.issuer
+  const { name, issuer } = shareClass
+  const { lei } = issuer
   return { name, ...(lei === null ? {} : { lei }), instrument: instrumentJson(shareClass) }
 }

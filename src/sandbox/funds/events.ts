@@ -25,8 +25,9 @@ const CONFIRMED_DAYS = 30
 
 /** Builds the calendar of a share class's company, ascending by date. `all`: every share class of the market. */
 export function companyEvents(shareClass: ShareClass, all: readonly ShareClass[], nowMs: number) {
-  const { name, lei, instruments } = shareClass.issuer
-  const siblings = all.filter(({ issuer }) => issuer === shareClass.issuer)
+  const { name, instruments, issuer } = shareClass
+  const { lei } = issuer
+  const siblings = all.filter((other) => other.issuer === issuer)
   const today = dayOf(nowMs)
   const earliest = addDays(today, -REACH_DAYS)
   const latest = addDays(today, REACH_DAYS)

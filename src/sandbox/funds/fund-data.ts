@@ -12,14 +12,15 @@ import { companyEvents } from './events.ts'
 import { navListAnswer } from './nav-list.ts'
 import { latestNavs, navHistory } from './navs.ts'
 import { latestPerformance } from './performance.ts'
-import { createShareClasses, isNamed, type ShareClass } from './share-classes.ts'
+import { createShareClasses, isNamed, type ShareClass, shareClassesAt } from './share-classes.ts'
 
 /** Creates the nine resources for these issuers. `now` returns the market time, ms since 1970. */
 export function createFundData(market: { seed: number; issuers: Issuers; now: () => number }): FundSource {
-  const all = createShareClasses(market)
+  const ofFirstDay = createShareClasses(market)
   return {
     answer(query) {
       const nowMs = market.now()
+      const all = shareClassesAt(ofFirstDay, nowMs)
       if (query.kind === 'navs') return navListAnswer(query, all, nowMs)
       const shareClass = all.find((candidate) => isNamed(candidate, query.instrument))
       if (shareClass === undefined) throw notFound('there is no such instrument', UNKNOWN_HINT)

@@ -9,7 +9,7 @@ import { fundAnnouncementOf, issuerJson } from './announcement.ts'
 import { type AnnouncedDay, announcedDays } from './dates.ts'
 import { announcedUnit, type ShareClass } from './share-classes.ts'
 
-/** A NAV by its position in the order of announcements (time, then ISIN). `record` builds the record on demand. */
+/** A NAV by its position in the order of announcements (time, then first ISIN). `record` builds the record on demand. */
 export interface PlacedNav extends ListPlace {
   record(): object
 }
@@ -84,7 +84,7 @@ function secondOf({ index }: ShareClass): number {
 
 /** `announcedMs` of the day is the midnight before the announcements. */
 function placeOf(shareClass: ShareClass, { announcedMs }: AnnouncedDay): ListPlace {
-  return { timeMs: announcedMs + secondOf(shareClass) * 1000, key: shareClass.isin }
+  return { timeMs: announcedMs + secondOf(shareClass) * 1000, key: shareClass.firstIsin }
 }
 
 function placed(shareClass: ShareClass, midnight: AnnouncedDay, index: number): PlacedNav {

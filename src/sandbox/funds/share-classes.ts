@@ -1,17 +1,24 @@
 /**
- * Assigns each instrument of the synthetic market its kind, unit and price level, and finds instruments by identifier.
+ * Assigns each instrument of the synthetic market its kind, unit and price level, and finds instruments by the identifiers
+ * that they have at a time.
  */
 import { crc32 } from 'node:zlib'
 import type { InstrumentIdentifier } from '../../api/mirror/fund-routes.ts'
 import { type SeededChance, seededChance } from '../../core/chance.ts'
-import type { Issuer, Issuers } from '../market/issuers.ts'
+import { appearanceAt, type Instrument, type Issuer, type Issuers } from '../market/issuers.ts'
 import type { Unit } from './amounts.ts'
 
-/** One instrument. */
+/** One instrument, with the name and identifiers of one time. */
 export interface ShareClass {
   isin: string
   symbol: string | null
+  /** Name of its issuer. */
+  name: string
+  /** All instruments of its issuer. */
+  instruments: readonly Instrument[]
   issuer: Issuer
+  /** The ISIN on the market's first day; it never changes. */
+  firstIsin: string
   /** Position in the market's order, below 10,000. */
   index: number
   /** `fund` an exchange-traded fund; `trust` a closed-end investment company; `company` any other. */
@@ -33,7 +40,7 @@ const TRUST_TRADE = /\b(Capital|Estates|Infrastructure|Properties|Renewables|Ven
 /** Fraction of a sterling class's announcements in pounds where the others are in pence, or the reverse. */
 const OTHER_UNIT_SHARE = 0.05
 
-/** Creates the share class of every instrument of these issuers, in the market's order. */
+/** Creates the share class of every instrument of these issuers as on the first day, in the market's order. */
 export function createShareClasses({ seed, issuers }: { seed: number; issuers: Issuers }): ShareClass[] {
   const { companies, funds, holders, operator } = issuers
   const listed = [...companies, ...funds, ...holders, operator].flatMap((issuer) =>
@@ -47,7 +54,29 @@ export function createShareClasses({ seed, issuers }: { seed: number; issuers: I
     const kind = isFund ? 'fund' : TRUST_TRADE.test(issuer.name) ? 'trust' : 'company'
     const unit = isFund ? fundUnit(issuer.name, traits) : traits.pick(companyUnits)
     const level = traits.between(6_000, 180_000)
-    return { ...instrument, issuer, index, kind, unit, level, chance, issuerChance }
+    const { name, instruments } = issuer
+    const fixed = {
+      issuer,
+      firstIsin: instrument.isin,
+      index,
+      kind,
+      unit,
+      level,
+      chance,
+      issuerChance,
+    } as const
+    return { ...instrument, name, instruments, ...fixed }
+  })
+}
+
+/** The share classes with the names and identifiers that they have at a time, ms since 1970. */
+export function shareClassesAt(all: readonly ShareClass[], timeMs: number): ShareClass[] {
+  return all.map((shareClass) => {
+    const { issuer, firstIsin } = shareClass
+    const { name, instruments } = appearanceAt(issuer, timeMs)
+    // A change keeps the order of the instruments.
+    const instrument = instruments[issuer.instruments.findIndex(({ isin }) => isin === firstIsin)]
+    return { ...shareClass, ...instrument, name, instruments }
   })
 }
 

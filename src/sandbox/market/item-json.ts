@@ -4,10 +4,10 @@
  */
 import { type SeededChance, seededChance } from '../../core/chance.ts'
 import { isoSeconds } from '../../core/dates.ts'
-import { nativeNames } from '../data/categories.ts'
+import { type MarketCategory, nativeNames } from '../data/categories.ts'
 import { months, places } from '../data/names.ts'
 import { appearanceAt, type Instrument, type Issuer, type Issuers, pickPopular } from './issuers.ts'
-import type { ItemTemplate } from './item-template.ts'
+import { type ItemTemplate, versionIn } from './item-template.ts'
 import { type CompanyJson, type ItemJson, itemVariants, LONGEST_HEADLINE } from './item-variants.ts'
 
 /** Fraction of announcements that name another company; the second is for forms that holders file about companies. */
@@ -49,7 +49,7 @@ export function itemJson(
       amendment === null || amendment.restampMs === null ? published : isoSeconds(amendment.restampMs),
     source: 'RNS',
     guid: template.guid,
-    version: 1,
+    version: versionIn(template.guid),
     issuer: company(template.issuer, template.timeMs, chance),
     ...(named ? { related: [company(other, template.timeMs, chance)] } : {}),
     headline: amendment === null ? text : `${text.slice(0, LONGEST_HEADLINE - 4)} (2)`,
@@ -59,7 +59,9 @@ export function itemJson(
       { mime: 'application/pdf', url: `${document}.pdf` },
     ],
     derivatives: { semanticHtml: { url: `${document}.semantic.html` } },
-    ...(template.replacesGuid === null ? {} : { replaces: { guid: template.replacesGuid, version: 1 } }),
+    ...(template.replacesGuid === null
+      ? {}
+      : { replaces: { guid: template.replacesGuid, version: versionIn(template.replacesGuid) } }),
   }
   return JSON.stringify(template.variant === null ? item : itemVariants[template.variant](item))
 }
@@ -89,23 +91,31 @@ export function instrumentJson({ isin, symbol }: Instrument): {
   return { isin, ...(symbol === null ? {} : { symbol: { mnemonic: symbol } }) }
 }
 
-function categories({ category }: ItemTemplate, nativeKind: string): ItemJson['category'] {
-  const { code, name, importance, native } = category
+function categories({ category, moreCategories }: ItemTemplate, nativeKind: string): ItemJson['category'] {
+  const all = [category, ...moreCategories]
   return [
-    { kind: nativeKind, code: native, name: nativeNames[native] ?? native },
-    {
-      kind: 'FCA',
+    ...[...new Set(all.map(({ native }) => native))].map((code) => ({
+      kind: nativeKind,
       code,
-      name,
-      description:
-        `Announcements that issuers, holders or the market file under the headline "${name}" (code ${code}). ` +
-        'This text was written for the sandbox and stands for the longer description of the official list: ' +
-        'what must be announced, by whom, and under which rule. It has about the length of a real one, so that ' +
-        'pages of the sandbox weigh what pages of the live service weigh. A reader that needs only codes and names can ' +
-        'leave it out; a reader that stores it should know that it is the same for every item of one code.',
-      ...(importance === null ? {} : { importance }),
-    },
+      name: nativeNames[code] ?? code,
+    })),
+    ...all.map(fcaCategory),
   ]
+}
+
+function fcaCategory({ code, name, importance }: MarketCategory): ItemJson['category'][number] {
+  return {
+    kind: 'FCA',
+    code,
+    name,
+    description:
+      `Announcements that issuers, holders or the market file under the headline "${name}" (code ${code}). ` +
+      'This text was written for the sandbox and stands for the longer description of the official list: ' +
+      'what must be announced, by whom, and under which rule. It has about the length of a real one, so that ' +
+      'pages of the sandbox weigh what pages of the live service weigh. A reader that needs only codes and names can ' +
+      'leave it out; a reader that stores it should know that it is the same for every item of one code.',
+    ...(importance === null ? {} : { importance }),
+  }
 }
 
 function headline(template: ItemTemplate, chance: SeededChance, other: Issuer): string {

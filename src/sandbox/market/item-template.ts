@@ -21,12 +21,14 @@ export interface ItemTemplate {
   /** Four digits and a letter; not ascending in time. */
   rnsId: string
   category: MarketCategory
+  /** Further categories; each adds its FCA category, and its native one unless the item has that already. */
+  moreCategories: readonly MarketCategory[]
   issuer: Issuer
   /** Seed of the small choices in its text. */
   seed: number
   /** guid of the item that it replaces, which may never have been published; null = none. */
   replacesGuid: string | null
-  /** How its item breaks the published schema; null = not at all. */
+  /** What its item lacks, or how it breaks the published schema; null = nothing, not at all. */
   variant: ItemVariant | null
 }
 
@@ -69,6 +71,7 @@ export function templatesOf(
       guid: guidOf(day, rnsId),
       rnsId,
       category,
+      moreCategories: [],
       issuer: pickIssuer(chance, market.issuers, category, phase === 'funds' ? nextFund : null),
       seed,
       replacesGuid: null,
@@ -116,6 +119,19 @@ export function neverSeenGuid(day: string): string {
 export function renumber(template: ItemTemplate, day: string, rnsId: string): void {
   template.rnsId = rnsId
   template.guid = guidOf(day, rnsId)
+}
+
+/** The version at the end of a guid. */
+export function versionIn(guid: string): number {
+  return Number(guid.slice(guid.lastIndexOf(':') + 1))
+}
+
+/** Makes `template` the next version of `before`: its rnsId, and its guid with the next version at the end. */
+export function nextVersion(template: ItemTemplate, before: ItemTemplate): void {
+  succeed(template, before)
+  const { guid, rnsId } = before
+  template.rnsId = rnsId
+  template.guid = `${guid.slice(0, guid.lastIndexOf(':'))}:${versionIn(guid) + 1}`
 }
 
 /** Gives each template one of the category codes, and an issuer that publishes that category. Mutates them. */

@@ -1,5 +1,5 @@
 /**
- * Modifies a well-formed item so that it breaks the upstream's published schema, in one of the ways that items of the
+ * Modifies an item so that it lacks a member, or breaks the upstream's published schema in one of the ways that items of the
  * live service do.
  */
 
@@ -16,12 +16,13 @@ export interface ItemJson {
   issuer: CompanyJson
   headline: string
   category: { kind: string; code: string; name: string; description?: string; importance?: string }[]
+  derivatives?: object
 }
 
 /** Maximum length of a headline, as on the live service; a truncated one may end in a blank. */
 export const LONGEST_HEADLINE = 50
 
-/** Every schema violation that leaves an item its identity and time. */
+/** Every such change that leaves an item its identity and time. */
 export const itemVariants = {
   'null-version': (item) => ({ ...item, version: null }),
   'rns-kind': (item) => ({ ...item, category: [...item.category, { kind: 'RNS', code: 'RN', name: 'RNS' }] }),
@@ -38,6 +39,7 @@ export const itemVariants = {
   }),
   'no-lei': ({ issuer: { lei: _, ...issuer }, ...item }) => ({ ...item, issuer }),
   'no-instrument': ({ issuer: { instrument: _, ...issuer }, ...item }) => ({ ...item, issuer }),
+  'no-derivatives': ({ derivatives: _, ...item }) => item,
   'no-name': ({ issuer: { name: _, ...issuer }, ...item }) => ({ ...item, issuer }),
   'blank-ended-headline': (item) => ({
     ...item,

@@ -1,8 +1,9 @@
 /**
  * Defines scenarios of items that break the upstream's published schema or common expectations, as items of the live
- * service do.
+ * service do. Some only have what most items have not, such as several categories of a kind.
  */
 import { seededChance } from '../../core/chance.ts'
+import { type MarketCategory, marketCategories } from '../data/categories.ts'
 import { type ItemTemplate, renumber } from '../market/item-template.ts'
 import type { ItemVariant } from '../market/item-variants.ts'
 import { withUnreadables } from '../market/market-events.ts'
@@ -46,6 +47,20 @@ export const oddItemScenarios = {
     meaning: '20 items in a minute, every second with a third category, of the kind `RNS`',
     firstDay: minute(20, inTurn(['rns-kind', null])),
   },
+  'many-categories': {
+    ...plain,
+    meaning: '24 items in a minute; by turns with two FCA codes, with three, and with one',
+    firstDay: minute(24, (templates) => {
+      templates.forEach((template, index) => {
+        template.moreCategories = otherCategories(template).slice(0, [1, 2, 0][index % 3])
+      })
+    }),
+  },
+  'no-derivatives': {
+    ...plain,
+    meaning: '20 items in a minute, every second without `derivatives`',
+    firstDay: minute(20, inTurn(['no-derivatives', null])),
+  },
   'unknown-codes': {
     ...plain,
     meaning: '24 items in a minute with codes outside the list (ADM, PRE, "Z/9 x") or an unknown importance',
@@ -77,6 +92,18 @@ export const oddItemScenarios = {
     }),
   },
 } as const satisfies Record<string, Scenario>
+
+/** Two categories beside that of the template: one of another native group, and one of either group. */
+function otherCategories({ category, seed }: ItemTemplate): MarketCategory[] {
+  const chance = seededChance(seed)
+  const others = marketCategories.filter(({ code }) => code !== category.code)
+  const inGroup = (native: string) => others.filter((other) => other.native === native)
+  const elsewhere = chance.pick(
+    others.filter(({ native }) => native !== category.native && inGroup(native).length > 1),
+  )
+  const either = [...inGroup(category.native), ...inGroup(elsewhere.native)]
+  return [elsewhere, chance.pick(either.filter(({ code }) => code !== elsewhere.code))]
+}
 
 /** Gives the items the variants in turn. */
 function inTurn(variants: readonly (ItemVariant | null)[]): (templates: ItemTemplate[]) => void {

@@ -1,10 +1,12 @@
 /**
  * Defines scenarios of items that change or arrive late: amended, delayed, replaced or corrected.
  */
-import { correctFirst, neverSeenGuid } from '../market/item-template.ts'
+import { correctFirst, neverSeenGuid, nextVersion } from '../market/item-template.ts'
 import { delayed, withAmendments, withDisappearances } from '../market/market-events.ts'
 import { evenly, minute, plain, type Scenario } from '../market/scenario.ts'
 
+/** Items of `later-versions` that begin as version 1. */
+const VERSIONED = 10
 /** Items of `corrections` that correct an item that was never published. */
 const ORPHANS = 3
 
@@ -41,6 +43,17 @@ export const revisionScenarios = {
     firstDay: minute(40, (templates, _market, day) => {
       correctFirst(templates, 10)
       for (const orphan of templates.slice(20, 20 + ORPHANS)) orphan.replacesGuid = neverSeenGuid(day)
+    }),
+  },
+  'later-versions': {
+    ...plain,
+    meaning:
+      '30 items in a minute: ten with version 1, then their versions 2 and 3; each replaces the one before',
+    firstDay: minute(3 * VERSIONED, (templates) => {
+      templates.forEach((template, index) => {
+        const before = templates[index - VERSIONED]
+        if (before !== undefined) nextVersion(template, before)
+      })
     }),
   },
 } as const satisfies Record<string, Scenario>

@@ -4,15 +4,15 @@
  */
 import { crc32 } from 'node:zlib'
 import type { ItemStore, NewestPage, StoredItem } from '../../api/mirror/item-store.ts'
-import { type Company, companyKey, type Facts, spelling } from '../../core/filter/facts.ts'
 import {
-  channels,
-  EVERYTHING,
+  type Company,
+  companyKey,
+  type Facts,
   type InstrumentField,
-  isInRange,
-  type Selection,
-  selects,
-} from '../../core/filter/selection.ts'
+  spelling,
+} from '../../core/filter/facts.ts'
+import { type ListingTag, tagsOf } from '../../core/filter/listing.ts'
+import { channels, EVERYTHING, isInRange, type Selection, selects } from '../../core/filter/selection.ts'
 import { BridgeError } from '../../errors.ts'
 import { comparePlaces, type ListPlace, placeCursor, readPlaceCursor } from './place-cursor.ts'
 
@@ -38,6 +38,8 @@ export class MarketItems implements ItemStore {
   readonly #byDateId = new Map<string, ListedItem>()
   /** Issuers that have ever published under `isin:<isin>` or `symbol:<symbol>`; grows with companies, not items. */
   readonly #issuersOf = new Map<string, Set<string>>()
+  /** The tags that have ever come in one item with a tag. */
+  readonly #linked = new Map<ListingTag, Set<ListingTag>>()
 
   /** Inserts an item; replaces an earlier revision with the same guid. */
   put(item: ListedItem): void {
@@ -49,6 +51,8 @@ export class MarketItems implements ItemStore {
     this.#items.splice(this.#indexOf(item), 0, item)
     this.#learn('isin', item.facts.issuer)
     this.#learn('symbol', item.facts.issuer)
+    const tags = tagsOf(item.facts.issuer)
+    for (const tag of tags) this.#linked.set(tag, new Set([...(this.#linked.get(tag) ?? []), ...tags]))
   }
 
   /** Removes an item from the list. */
@@ -106,7 +110,10 @@ export class MarketItems implements ItemStore {
 
   #test(selection: Selection): (item: ListedItem) => boolean {
     const { channel } = selection
-    const isSelected = selects(selection, (field, id) => this.#issuersOf.get(`${field}:${id}`) ?? [])
+    const isSelected = selects(selection, {
+      publishersUnder: (field, id) => this.#issuersOf.get(`${field}:${id}`) ?? [],
+      linkedTags: (tag) => this.#linked.get(tag) ?? [],
+    })
     return (item) =>
       isInRange(selection, item.timeMs) &&
       (channel === null || (item.guid !== null && channelsOf(item.guid).includes(channel))) &&

@@ -106,8 +106,9 @@ function naiveList(items: Item[], asked: Query): string[] {
     const named = (party: Company): boolean => names.includes(read(party) ?? '-')
     const issuers = items.filter((listed) => named(issuerOf(listed))).map((listed) => keyOf(issuerOf(listed)))
     const isOf = (party: Company): boolean => named(party) || issuers.includes(keyOf(party))
+    const listings = sameListings(items, (listed) => named(issuerOf(listed)))
     return (listed: Item): boolean => {
-      if (asked.match === 'exact') return named(issuerOf(listed))
+      if (asked.match === 'exact') return listings.has(listed)
       const parties =
         asked.match === 'related' ? [issuerOf(listed), ...(listed.related as Company[])] : [issuerOf(listed)]
       return parties.some(isOf)
@@ -139,6 +140,21 @@ function naiveList(items: Item[], asked: Query): string[] {
     )
     .sort(newestFirst)
     .map((listed) => listed.guid)
+}
+
+/** The items that are chosen, and those that share an ISIN, or a symbol and the company, with one of them, and so on. */
+function sameListings(items: Item[], isChosen: (listed: Item) => boolean): Set<Item> {
+  const tagsOf = (listed: Item): string[] => {
+    const { instrument, ...party } = issuerOf(listed)
+    if (instrument === undefined) return []
+    const symbol = instrument.symbol?.mnemonic
+    return [instrument.isin, ...(symbol === undefined ? [] : [`${symbol} of ${keyOf(party)}`])]
+  }
+  const found = new Set(items.filter(isChosen))
+  for (const one of found) {
+    for (const other of items) if (tagsOf(other).some((tag) => tagsOf(one).includes(tag))) found.add(other)
+  }
+  return found
 }
 
 function newestFirst(left: Item, right: Item): number {

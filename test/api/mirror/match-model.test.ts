@@ -65,7 +65,16 @@ function isTagged({ company, tag }: Mention, asked: Question): boolean {
 
 /** The three matching rules of specification §4.1.4, from the true companies. */
 const readings: Record<string, (items: Published[], asked: Question) => Published[]> = {
-  exact: (items, asked) => items.filter(({ by }) => isTagged(by, asked)),
+  exact: (items, asked) => {
+    const found = new Set(items.filter(({ by }) => isTagged(by, asked)))
+    for (let before = -1; before < found.size; ) {
+      before = found.size
+      for (const one of items) {
+        if ([...found].some((other) => isSameListing(one.by, other.by))) found.add(one)
+      }
+    }
+    return items.filter((one) => found.has(one))
+  },
   issuer: (items, asked) => {
     const issuers = issuersUnder(items, asked)
     return items.filter(({ by }) => issuers.has(by.company))
@@ -75,6 +84,14 @@ const readings: Record<string, (items: Published[], asked: Question) => Publishe
     const isAbout = (named: Mention): boolean => issuers.has(named.company) || isTagged(named, asked)
     return items.filter(({ by, about }) => issuers.has(by.company) || about.some(isAbout))
   },
+}
+
+/** Whether two items are tagged as one listing: by one ISIN, or by one symbol of one company. */
+function isSameListing(left: Mention, right: Mention): boolean {
+  if (left.company !== right.company || left.tag === null || right.tag === null) return false
+  const { isins } = ofCompany(COMPANIES, left.company)
+  const hasOneIsin = ofCompany(isins, left.tag.isin) === ofCompany(isins, right.tag.isin)
+  return hasOneIsin || (left.tag.symbol !== null && left.tag.symbol === right.tag.symbol)
 }
 
 function issuersUnder(items: Published[], asked: Question): Set<number> {

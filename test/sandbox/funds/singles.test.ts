@@ -230,3 +230,34 @@ async function someWith({ walk, get }: FundReader, resource: string, count: numb
 function inPounds(amount: { value: string; unit: string } | undefined): number {
   return Number(amount?.value) / (amount?.unit === 'GBX' ? 100 : 1)
 }
+
+test('an instrument is found by the identifiers of the day, under the name of the day, and no longer by retired ones', async () => {
+  const funds = await openFunds({ scenario: 'corporate-actions', backlog: 60 })
+  funds.clock.advance(240_000)
+  const { body } = await funds.list('pageSize=200&dateFrom=2026-02-02')
+  const tagged = body.data
+    .map(({ timestamp, issuer }) => ({ timestamp, ...(issuer as FundRecord['issuer']) }))
+    .filter(({ instrument }) => instrument !== undefined)
+  /** After the last change of the scenario. */
+  const newest = tagged.filter(({ timestamp }) => timestamp > '2026-02-03T10:02:00Z')
+  const retired: string[] = []
+  for (const { name, lei, instrument } of newest) {
+    const byIsin = (await funds.single(`/events/${instrument.isin}`)) as { instruments: { isin: string }[] }
+    expect(byIsin).toMatchObject({ issuer: { name }, instruments: expect.arrayContaining([instrument]) })
+    if (instrument.symbol !== undefined) {
+      expect(await funds.single(`/events/XLON:${instrument.symbol.mnemonic}`)).toEqual(byIsin)
+    }
+    for (const record of await funds.walk(`/dividends/${instrument.isin}/history`, 200)) {
+      expect(record.issuer).toMatchObject({ name, instrument })
+    }
+    const present = byIsin.instruments.map(({ isin }) => isin)
+    const own = tagged.filter((other) => lei !== undefined && other.lei === lei)
+    retired.push(...own.map(({ instrument: { isin } }) => isin).filter((isin) => !present.includes(isin)))
+  }
+  expect(new Set(retired).size).toBeGreaterThan(1)
+  const listed = new Set((await funds.walk('/nav', 200)).map(isinOf))
+  for (const isin of new Set(retired)) {
+    expect(await funds.single(`/events/${isin}`)).toBeNull()
+    expect(listed.has(isin)).toBe(false)
+  }
+})

@@ -13,7 +13,7 @@ export interface FullItem {
   issuer: { name?: string; lei?: string; instrument?: { isin: string; symbol?: { mnemonic: string } } }
   related?: unknown[]
   category: { kind: string; code: string; importance?: string }[]
-  replaces?: { guid: string }
+  replaces?: { guid: string; version: number }
 }
 
 const everything: Selection = {
