@@ -49,7 +49,8 @@ export interface DateBound {
 
 /**
  * Reads one of the five forms `YYYY`, `YYYY-MM`, `YYYY-MM-DD`, `YYYY-MM-DDTHH:MM` and a full date-time with `Z`.
- * A partial form covers its whole period up to the last millisecond; a full one is that instant twice.
+ * A partial form covers its whole period. The specification says up to the last second, such as 23:59:59; here it is the
+ * last millisecond, so that an item stamped 23:59:59.500 belongs to its day. A full form is that instant twice.
  * These are upstream's rules, for `/v2`.
  * @throws BridgeError `date_invalid` naming the forms
  */

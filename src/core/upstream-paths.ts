@@ -1,5 +1,5 @@
 /**
- * Names the paths of the upstream API below its base address. The upstream client, the sandbox (a simulated upstream) and
+ * Names the paths of the upstream API below its base address, and the version of its interface. The upstream client, the sandbox (a simulated upstream) and
  * this bridge's own `/v2` API, which answers as upstream does, use them.
  */
 
@@ -7,3 +7,7 @@
 export const ITEMS_PATH = '/disclosures/sources/rns/items'
 /** The list of exchanges (specification §4.3); one exchange is below it. */
 export const EXCHANGES_PATH = '/references/exchanges'
+/** The description of the interface, in the sandbox and below the bridge's `/v2`. */
+export const DESCRIPTION_PATH = '/openapi.json'
+/** The version that the description of the interface carries (specification §9). */
+export const UPSTREAM_VERSION = '2.5.0'

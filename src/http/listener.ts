@@ -15,6 +15,7 @@ import type { Duplex } from 'node:stream'
 import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
+import { hasLargeHeaders, MAX_HEADER_BYTES, MAX_MIRROR_URL_BYTES } from './limits.ts'
 import { hasLongAnswer, markPipelined } from './long-answer.ts'
 import { HttpProblem, type ProblemCode, problemAnswer, retryLater } from './problem.ts'
 import { endWithProblem, type Upgrade } from './upgrade.ts'
@@ -51,7 +52,8 @@ export interface Listener {
   close(budgetMs: number): Promise<void>
 }
 
-const MAX_HEADER_BYTES = 16 * 1024
+/** What Node's parser takes of the first line and the headers together; smaller limits are checked behind it. */
+const MAX_HEAD_BYTES = MAX_MIRROR_URL_BYTES + MAX_HEADER_BYTES
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
@@ -90,7 +92,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   }
   const server = createServer(
     {
-      maxHeaderSize: MAX_HEADER_BYTES,
+      maxHeaderSize: MAX_HEAD_BYTES,
       headersTimeout: headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
@@ -98,7 +100,10 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       // Its own refusal has no body: ours has.
       requireHostHeader: false,
       shouldUpgradeCallback: (request) =>
-        closed === null && !lacksHost(request) && options.upgrade?.accepts(request) === true,
+        closed === null &&
+        !lacksHost(request) &&
+        !hasLargeHeaders(request) &&
+        options.upgrade?.accepts(request) === true,
     },
     (request, response) => {
       const { socket } = request
@@ -109,6 +114,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       if (response.socket === null) markPipelined(socket)
       if (closed !== null) return refuse(response, retryLater('unavailable', 'this node is stopping'))
       if (lacksHost(request)) return refuse(response, new HttpProblem('request_malformed', NO_HOST))
+      if (hasLargeHeaders(request)) return refuse(response, new HttpProblem('headers_too_large', LARGE))
       response.on('close', () => {
         if (hasLongAnswer(socket) && !socket.destroyed) keepUntilClosed(socket)
       })
@@ -191,8 +197,9 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
 }
 
 const NO_HOST = 'a request of HTTP/1.1 has the header Host'
+const LARGE = `the headers are larger than ${MAX_HEADER_BYTES} bytes`
 const MALFORMED: [ProblemCode, string] = ['request_malformed', 'this is not well-formed HTTP/1.1']
 const refusals: Record<string, [ProblemCode, string]> = {
-  HPE_HEADER_OVERFLOW: ['headers_too_large', `address and headers are larger than ${MAX_HEADER_BYTES} bytes`],
+  HPE_HEADER_OVERFLOW: ['headers_too_large', `address and headers are larger than ${MAX_HEAD_BYTES} bytes`],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
 }

@@ -9,7 +9,9 @@ import type { ItemStore } from '../api/mirror/item-store.ts'
 import { referenceRoutes } from '../api/mirror/reference-routes.ts'
 import type { Violation } from '../api/mirror/refusal.ts'
 import { mirrorRouter, queryOf } from '../api/mirror/router.ts'
+import { descriptionRoute, upstreamDocument } from '../api/openapi/upstream-document.ts'
 import type { PlanName } from '../core/plans.ts'
+import { DESCRIPTION_PATH } from '../core/upstream-paths.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { type DocumentsOptions, documentsRouter } from './documents-router.ts'
 import {
@@ -40,7 +42,7 @@ export interface UpstreamOptions extends DocumentsOptions {
   clock: Clock
 }
 
-/** Creates the app that serves `/v2` and `/documents`. */
+/** Creates the app that serves `/v2`, `/documents` and `/openapi.json`. */
 export function upstreamApp(options: UpstreamOptions): Express {
   const { market, limits, counts, faults, clock } = options
   /** Faults that corrupt the body of a response in progress. */
@@ -58,23 +60,28 @@ export function upstreamApp(options: UpstreamOptions): Express {
     },
   }
   const references = referenceRoutes(createExchanges())
-  const routesOver = (store: ItemStore) => [
-    ...itemRoutes({ store, now: () => market.nowMs(), nativeWord: options.nativeWord }),
-    ...references,
-    ...fundRoutes(options.funds),
-  ]
-  const filtering = mirrorRouter({ ...mirror, routes: routesOver(market.items) })
+  const routesOver = (store: ItemStore) => {
+    const routes = [
+      ...itemRoutes({ store, now: () => market.nowMs(), nativeWord: options.nativeWord }),
+      ...references,
+      ...fundRoutes(options.funds),
+    ]
+    return [...routes, descriptionRoute(routes)]
+  }
+  const routes = routesOver(market.items)
+  const filtering = mirrorRouter({ ...mirror, routes })
   const ignoringFilters = mirrorRouter({ ...mirror, routes: routesOver(withoutFilters(market.items)) })
 
   const app = express()
   app.disable('x-powered-by')
   app.use(DOCUMENTS_PATH, documentsRouter(options))
+  app.get(DESCRIPTION_PATH, (_request, response) => void response.json(upstreamDocument(routes)))
   app.use('/v2', (request, response, next) => {
     market.advance()
     counts.requests += 1
     response.set('date', new Date(market.nowMs()).toUTCString())
-    // Reference routes need no key; a key that is sent anyway is ignored and costs no unit.
-    const needsKey = !request.path.startsWith('/references/')
+    // Open routes need no key; a key that is sent anyway is ignored and costs no unit.
+    const needsKey = !request.path.startsWith('/references/') && request.path !== DESCRIPTION_PATH
     const takesUnit = needsKey && hasKey(request)
     const verdict = takesUnit ? limits.take(clock.now()) : 'ok'
     if (verdict !== 'ok') {

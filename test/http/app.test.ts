@@ -253,7 +253,7 @@ describe('malformed input', () => {
     ['a header with NUL', `GET /v1/status HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n`, 400, 'request_malformed'],
     [
       'headers above 16 KB',
-      `GET /v1/status HTTP/1.1\r\n${head}X: ${'a'.repeat(17_000)}\r\n\r\n`,
+      `GET /v1/status HTTP/1.1\r\n${head}X: ${'a'.repeat(16_400)}\r\n\r\n`,
       431,
       'headers_too_large',
     ],

@@ -87,9 +87,9 @@ type Lists = Pick<Selection, 'isins' | 'symbols' | 'fcaCategories' | 'nativeCate
 /** Reads the four list filters in both forms; those that the plan lacks are ignored with a warning. */
 function readLists(params: URLSearchParams, { plan, nativeWord }: ListContext, warnings: string[]): Lists {
   const read = (filter: keyof Lists, plural: string, singular: string): string[] | null => {
-    const values = readList(params, plural, singular, warnings)
-    const name = params.has(plural) ? plural : singular
-    return values === null || isLacking(filter, plan, warnings, name) ? null : values
+    const name = [plural, singular].find((sent) => params.has(sent))
+    if (name === undefined || isLacking(filter, plan, warnings, name)) return null
+    return readList(params, plural, singular, warnings)
   }
   return {
     isins: read('isins', 'isins', 'isin'),

@@ -145,4 +145,5 @@ function errorAnswers(
 const hints: Partial<Record<ProblemCode, string>> = {
   forbidden: 'Send a key that may do this in the request header x-api-key.',
   body_too_large: 'Send no body with this request.',
+  url_too_long: 'Keep the address below 16 KB: ask for fewer identifiers at a time.',
 }

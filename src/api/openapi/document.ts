@@ -1,4 +1,5 @@
 /** Builds the OpenAPI 3.1 document of the routes that a node serves. */
+import { UPSTREAM_VERSION } from '../../core/upstream-paths.ts'
 import { VERSION } from '../../core/version.ts'
 import type { AnyRoute } from '../../http/route.ts'
 import { httpSchemas } from '../../http/shared-schemas.ts'
@@ -31,7 +32,7 @@ const METHODS = ['get', 'post', 'patch', 'delete']
 const DESCRIPTION = [
   'UK regulatory announcements as one ordered stream that can be trusted.',
   'Every path with GET takes HEAD too. Unknown parameters and members are refused with the near match.',
-  'Paths below /v2 are the upstream API, answered from the copy of this bridge, with errors in its form.',
+  `Paths below /v2 are the upstream API, version ${UPSTREAM_VERSION}, answered from the copy of this bridge, with errors in its form.`,
   'Times are ISO 8601. Members may be added to answers; none changes its meaning.',
 ].join(' ')
 
@@ -45,7 +46,7 @@ export function openApiDocument({ routes, mirror }: DescribedApi): OpenApiPart {
   }
   for (const route of routes) add(route.path, route.method.toLowerCase(), operationOf(route))
   for (const route of mirror.routes) {
-    add(mirroredPath(route, mirror.prefix), 'get', mirroredOperation(route, mirror.prefix))
+    add(mirroredPath(route, mirror.prefix), 'get', mirroredOperation(route, mirror.prefix, ['events:read']))
   }
   return {
     openapi: '3.1.1',
@@ -89,7 +90,9 @@ function inOrder(item: Readonly<Record<string, OpenApiPart>>): Record<string, Op
 /** The tags of these names, each once, sorted by name. */
 function tagsOf(names: readonly string[]): OpenApiPart[] {
   return [...new Set(names)].sort().map((name) => {
-    const description = name.startsWith('upstream ') ? 'As the upstream API has it.' : tagSentences[name]
+    const description = name.startsWith('upstream ')
+      ? `As the upstream API ${UPSTREAM_VERSION} has it.`
+      : tagSentences[name]
     return { name, ...(description !== undefined && { description }) }
   })
 }

@@ -13,15 +13,15 @@ export function mirroredPath({ path }: Pick<MirrorRoute, 'path'>, prefix: string
   return prefix + path.replace(/:(\w+)/g, '{$1}')
 }
 
-/** Its GET. */
-export function mirroredOperation(route: MirrorRoute, prefix: string): Operation {
+/** Its GET. `scopes`: what a key must be allowed to do; empty where any key will do. */
+export function mirroredOperation(route: MirrorRoute, prefix: string, scopes: readonly string[]): Operation {
   const path = mirroredPath(route, prefix)
   return {
     operationId: operationId('get', path),
     tags: [`upstream ${tagOf(path)}`],
     summary: titleOf(route.summary),
     description: route.summary,
-    security: route.key === 'none' ? [] : [{ upstreamKey: ['events:read'] }],
+    security: route.key === 'none' ? [] : [{ upstreamKey: scopes }],
     parameters: [...pathParameters(path), ...described(route.parameters, 'query')],
     responses: {
       200: {
@@ -29,7 +29,7 @@ export function mirroredOperation(route: MirrorRoute, prefix: string): Operation
         content: { 'application/json': { schema: jsonSchema(route.schema) } },
       },
       ...Object.fromEntries(
-        Object.entries(errorsOf(route)).map(([status, description]) => [
+        Object.entries(errorsOf(route, scopes)).map(([status, description]) => [
           status,
           { description, content: { 'application/json': { schema: jsonSchema(upstreamErrorSchema) } } },
         ]),
@@ -38,15 +38,15 @@ export function mirroredOperation(route: MirrorRoute, prefix: string): Operation
   }
 }
 
-function errorsOf({ path, key, refusals }: MirrorRoute): Readonly<Record<number, string>> {
+function errorsOf(
+  { path, key, refusals }: MirrorRoute,
+  scopes: readonly string[],
+): Readonly<Record<number, string>> {
+  const lacking = scopes.map((scope) => `\`${scope}\``).join(', ')
   return {
     400: 'A parameter or cursor is wrong, or there is a body.',
-    ...(key === 'none'
-      ? {}
-      : {
-          401: 'The key is missing or not valid.',
-          403: 'The key lacks the scope `events:read`.',
-        }),
+    ...(key === 'none' ? {} : { 401: 'The key is missing or not valid.' }),
+    ...(key === 'none' || lacking === '' ? {} : { 403: `The key lacks the scope ${lacking}.` }),
     ...(path.includes(':') ? { 404: 'There is no such resource.' } : {}),
     413: 'There is a body, and a large one.',
     414: 'The address is too long.',

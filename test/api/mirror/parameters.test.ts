@@ -84,6 +84,20 @@ describe('plan entitlements', () => {
     })
   }
 
+  test('an empty filter is ignored with a warning where the plan lacks it, and answers 400 where it has it', async () => {
+    const { list } = await openMirror(asPlan('free'))
+    for (const query of ['fcaCategories=', 'nativeCategory=', 'isins=,', 'symbol=', 'q=']) {
+      const reply = await list(query)
+      expect({ query, status: reply.status, warnings: reply.body.warnings }).toEqual({
+        query,
+        status: 200,
+        warnings: [expect.stringMatching(/^\w+ was ignored: it needs the plan/)],
+      })
+      const { list: whole } = await openMirror()
+      expect((await whole(query)).status).toBe(400)
+    }
+  })
+
   test('channel works only on enterprise, and only with a known channel', async () => {
     const ultimate = await openMirror(asPlan('ultimate'))
     expect((await ultimate.list('channel=bot')).body.warnings).toEqual([

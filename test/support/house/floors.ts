@@ -83,6 +83,7 @@ export const floors: readonly (readonly Area[])[] = [
         'mirror/reference-routes.ts',
         'mirror/refusal.ts',
         'mirror/router.ts',
+        'openapi/upstream-document.ts',
         'routes/status.ts',
       ],
     },
