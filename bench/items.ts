@@ -61,7 +61,7 @@ async function commitPages(seed: number): Promise<{ cpuMs: number; events: Commi
     const answer = readPage(body)
     if (!answer.ok) throw new Error(answer.reason)
     const { fresh } = readItems(
-      answer.page,
+      answer.value,
       (guids) => ahead.latestOf(guids),
       () => false,
       () => false,

@@ -3,7 +3,6 @@
  * mirror answers in the form of the upstream API, so that its clients can use the bridge instead.
  */
 import { createDayReplica, DAYS_TABLE } from '../archive/days.ts'
-import { createExchangeReplica, EXCHANGES_TABLE } from '../archive/exchanges.ts'
 import { archiveItems } from '../archive/items/items.ts'
 import type { Reader } from '../archive/reading/reader.ts'
 import type { SearchSlices } from '../archive/reading/search-slices.ts'
@@ -20,11 +19,13 @@ import type { Tickets } from '../registry/tickets.ts'
 import type { Tokens } from '../registry/tokens.ts'
 import { fundRoutes } from './mirror/fund-routes.ts'
 import { referenceRoutes } from './mirror/reference-routes.ts'
+import { descriptionRoute } from './openapi/upstream-document.ts'
 import { disclosuresRoute } from './routes/disclosures-route.ts'
 import { asyncApiRoute, openApiRoute } from './routes/document-route.ts'
 import { filterTestRoute } from './routes/filter-test-route.ts'
 import { createFundGateway, fundsOff } from './routes/fund-gateway.ts'
 import { bridgeMirror } from './routes/mirror-router.ts'
+import { createReferenceCopy } from './routes/reference-copy.ts'
 import { copiedItemRoutes } from './routes/replica-items.ts'
 import { reportRoute } from './routes/report-route.ts'
 import { type Status, statusRoute } from './routes/status.ts'
@@ -80,7 +81,7 @@ export const NO_API: Api = {
 export function createApi(parts: ApiParts): Api {
   const { log, archive, reader, tokens, tickets, authenticate, clock, logger } = parts
   const days = createDayReplica(log.table(DAYS_TABLE))
-  const exchanges = createExchangeReplica(log.table(EXCHANGES_TABLE))
+  const references = createReferenceCopy({ log, clock, logger })
   const mirrored = [
     ...copiedItemRoutes({
       items: archiveItems(archive, clock, parts.searchSlices),
@@ -88,13 +89,14 @@ export function createApi(parts: ApiParts): Api {
       now: parts.upstreamNowMs,
       nativeWord: parts.nativeWord,
     }),
-    ...referenceRoutes(exchanges),
+    ...referenceRoutes(references),
     ...fundRoutes(parts.servesFunds ? createFundGateway({ requests: log.requests, clock }) : fundsOff),
   ]
+  mirrored.push(descriptionRoute(mirrored))
   return {
     roles: [
       { name: 'reports', run: (signal) => days.run(signal) },
-      { name: 'exchanges', run: (signal) => exchanges.run(signal) },
+      { name: 'exchanges', run: references.run },
     ],
     routes: [
       disclosuresRoute({ reader, clock, stopping: parts.stopping }),

@@ -8,15 +8,16 @@ import { createTokenBucket } from '../governor/quota/token-bucket.ts'
 import { completenessOf, reconciliationBudget } from '../governor/schedule/daily-reconciliation.ts'
 import { plannedPacing, withoutGateway } from '../governor/schedule/pacing.ts'
 import { rescansOf } from '../governor/schedule/rescans.ts'
-import type { Chance } from '../lifecycle/clock.ts'
+import { type Chance, sleep } from '../lifecycle/clock.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { UpstreamSettings } from '../settings/settings.ts'
 import { createUpstreamClient } from '../upstream/client.ts'
 import { createFundClient } from '../upstream/fund-client.ts'
+import { encodeReply, refused } from '../upstream/leader-reply.ts'
 import { createReferenceClient } from '../upstream/reference-client.ts'
 import { createTransport } from '../upstream/transport.ts'
-import { createReferenceKeeper } from './exchanges/reference-keeper.ts'
+import { isReferenceTarget, ReferenceRequestHandler } from './exchanges/reference-request-handler.ts'
 import { FundRequestHandler } from './funds/fund-request-handler.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { gapOf } from './machine/publish.ts'
@@ -28,10 +29,23 @@ import { DayKeeper } from './reconciliation/day-keeper.ts'
 /** Longest duration of one request, first byte sent to last byte read. A page of 200 items is 300 KB. */
 const REQUEST_TIMEOUT_MS = 10_000
 
+/** Pause between two checks whether this process leads. */
+const LEADER_CHECK_MS = 100
+
+/** The reply to a fund request of another node, whose gateway is on, while that of this one is off. */
+const FUNDS_OFF = refused(
+  503,
+  'the leading bridge does not pass fund requests on: its gateway is off',
+  'Set BRIDGE_GATEWAY_WEEKLY_UNITS to the same value on every node.',
+  null,
+)
+
 /** What the role is built from. */
 export interface IngestParts
   extends Pick<PollerParts, 'log' | 'archive' | 'replicator' | 'clock' | 'logger'> {
   upstream: UpstreamSettings
+  /** Upstream's own word in the place of `native`. */
+  native: { word: string }
   /** Units a week for fund requests; 0 = the fund gateway is off. */
   gatewayUnits: number
   /** How far back the very first start reads, ms. */
@@ -46,7 +60,7 @@ export type Ingest = ReturnType<typeof createIngest>
 
 /** Builds the role; nothing runs before its tasks do. */
 export function createIngest(parts: IngestParts) {
-  const { upstream, clock, chance, logger, log, metrics, gatewayUnits } = parts
+  const { upstream, native, clock, logger, log, metrics, gatewayUnits } = parts
   const { plan } = upstream
   const config = configOf(parts)
   const transport = createTransport({
@@ -55,7 +69,7 @@ export function createIngest(parts: IngestParts) {
     timeoutMs: REQUEST_TIMEOUT_MS,
     clock,
   })
-  const client = createUpstreamClient(transport, () => clock.now())
+  const client = createUpstreamClient({ transport, now: () => clock.now(), nativeWord: native.word })
   const bucket = createTokenBucket(plan)
   const metricsObserver = createObserver(metrics, config)
   const heartbeat =
@@ -63,25 +77,36 @@ export function createIngest(parts: IngestParts) {
   const observer = heartbeat?.observing(metricsObserver) ?? metricsObserver
   const poller = new Poller({ ...parts, client, bucket, config, observer })
   const beside = { poller, bucket, log, clock, logger }
-  const references = createReferenceKeeper({
+  const references = new ReferenceRequestHandler({
     ...beside,
     client: createReferenceClient(transport),
     ratePerSecond: plan.ratePerSecond,
-    chance,
   })
+  const funds =
+    gatewayUnits === 0
+      ? null
+      : new FundRequestHandler({
+          ...beside,
+          client: createFundClient(transport, () => clock.now()),
+          plan,
+          weeklyUnits: gatewayUnits,
+        })
+  /** Requests of the nodes for what only the leader reads from upstream. */
+  const serve = (signal: AbortSignal): Promise<void> =>
+    log.requests.serve(async (request, asked) => {
+      if (isReferenceTarget(request)) return references.answer(request, asked, signal)
+      if (funds !== null) return funds.answer(request, asked, signal)
+      // The gateway of the leader may be on: only the leader's own setting counts.
+      while (poller.leaderSinceMs === null && !asked.aborted) await sleep(clock, LEADER_CHECK_MS, asked)
+      return encodeReply(FUNDS_OFF)
+    }, signal)
   const days = new DayKeeper({ log, poller, config, clock, logger })
   const tasks: Role[] = [
     { name: 'poller', run: (signal) => poller.run(signal) },
     ...(heartbeat === null ? [] : [{ name: 'status', run: heartbeat.run }]),
-    { name: 'references', run: references.run },
+    { name: 'requests', run: serve },
     { name: 'days', run: (signal) => days.run(signal) },
   ]
-  if (gatewayUnits > 0) {
-    const client = createFundClient(transport, () => clock.now())
-    const { requests } = log
-    const gateway = new FundRequestHandler({ ...beside, client, plan, weeklyUnits: gatewayUnits, requests })
-    tasks.push({ name: 'gateway', run: (signal) => gateway.run(signal) })
-  }
   return {
     poller,
     /** The poller and everything that runs beside it; each runs until its signal aborts. */

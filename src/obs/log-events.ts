@@ -39,8 +39,10 @@ export const logEvents = {
     'Stored secrets of webhook endpoints were encrypted again under the current encryption key.',
   'endpoint.unreadable':
     'A stored webhook endpoint cannot be read by this version and gets no deliveries. Run the version that wrote it, or create the endpoint again.',
+  'exchange_references.not_stored':
+    'Exchange references that were read from the upstream could not be stored in the log. They are served, and read again when they are asked for next.',
   'exchange_references.read':
-    "The upstream's list of exchanges was read, or could not be: then `reason` says why and `waitMs` when it is tried again.",
+    'A client asked the mirror API for exchange references that are not stored or a day old; the leader read them from the upstream, or could not: then `reason` says why, and the next request tries again.',
   'fund_request.proxied':
     'A client asked the mirror API for fund data; the request was passed to the upstream and the client got its answer.',
   'gap.opened':

@@ -1,24 +1,13 @@
 /**
- * Requests pages of disclosures (regulatory announcements) from the upstream API. Before a request is sent, one unit of the
- * weekly quota is durably counted for it, then it waits for the rate limit.
+ * Requests announcements from the upstream API: pages of the list, and single items. Before a request is sent, one unit of
+ * the weekly quota is durably counted for it, then it waits for the rate limit.
  */
-import { isoSeconds } from '../core/dates.ts'
 import type { Purpose } from '../core/purpose.ts'
 import { ITEMS_PATH } from '../core/upstream-paths.ts'
+import { type UpstreamListQuery, writeListQuery } from './list-parameters.ts'
 import type { Outcome, Timing } from './outcome.ts'
-import type { Page } from './page.ts'
-import { readPage } from './page.ts'
+import { type Page, type RawItem, readPage, readSingle } from './page.ts'
 import type { Transport } from './transport.ts'
-
-/** One request of the list: a poll with `sinceCursor`, else a page of a scan, the first one without `pageCursor`. */
-export interface UpstreamListQuery {
-  pageSize: number
-  sinceCursor?: string
-  pageCursor?: string
-  /** Inclusive bounds, ms since 1970, widened to whole seconds. */
-  fromMs?: number
-  toMs?: number
-}
 
 /** What every request waits for. A rejection stops the request. */
 export interface Throttle {
@@ -49,41 +38,59 @@ export function countedSend(transport: Transport, now: () => number) {
   }
 }
 
-/** The client of the list of disclosures. */
+/** The client of announcements. */
 export type UpstreamClient = ReturnType<typeof createUpstreamClient>
 
-/** A client over that transport. `now` is our clock, ms since 1970. */
-export function createUpstreamClient(transport: Transport, now: () => number) {
+/** What a client is built from. */
+export interface UpstreamClientOptions {
+  transport: Transport
+  /** Our clock, ms since 1970. */
+  now: () => number
+  /** What the live service has in the place of `native` in names of parameters. */
+  nativeWord: string
+}
+
+/** A client over that transport. */
+export function createUpstreamClient({ transport, now, nativeWord }: UpstreamClientOptions) {
   const send = countedSend(transport, now)
   return {
-    /** One page of disclosures. A failure of upstream is an outcome. Throws what the permit throws. */
+    /** One page of the list. A failure of upstream is an outcome. Throws what the permit throws. */
     async list(
       query: UpstreamListQuery,
       purpose: Purpose,
       permit: SendPermit,
       signal: AbortSignal,
     ): Promise<Outcome<Page>> {
-      const outcome = await send(`${ITEMS_PATH}?${listParameters(query)}`, purpose, permit, signal)
-      if (outcome.kind !== 'ok') return outcome
-      const read = readPage(outcome.value)
-      return read.ok
-        ? { ...outcome, value: read.page }
-        : { ...withoutValue(outcome), kind: 'invalid', reason: read.reason }
+      const path = `${ITEMS_PATH}?${writeListQuery(query, nativeWord)}`
+      return parsed(await send(path, purpose, permit, signal), readPage)
+    },
+    /** One announcement, by guid or by `yyyy-mm-dd.<rnsId>`. What does not exist is `refused` with 404. As `list`. */
+    async item(
+      identifier: string,
+      purpose: Purpose,
+      permit: SendPermit,
+      signal: AbortSignal,
+    ): Promise<Outcome<RawItem>> {
+      const path = `${ITEMS_PATH}/${encodeURIComponent(identifier)}`
+      return parsed(await send(path, purpose, permit, signal), readSingle)
     },
     close: (): Promise<void> => transport.close(),
   }
 }
 
+/** The outcome with its body parsed; a body that cannot be parsed makes it `invalid`. */
+export function parsed<T>(
+  outcome: Outcome<string>,
+  parse: (body: string) => { ok: true; value: T } | { ok: false; reason: string },
+): Outcome<T> {
+  if (outcome.kind !== 'ok') return outcome
+  const read = parse(outcome.value)
+  return read.ok
+    ? { ...outcome, value: read.value }
+    : { ...withoutValue(outcome), kind: 'invalid', reason: read.reason }
+}
+
 /** When and whether a request was sent, without its result. */
 export function withoutValue({ startedMs, endedMs, serverMs, sent }: Timing): Timing {
   return { startedMs, endedMs, serverMs, sent }
-}
-
-function listParameters(query: UpstreamListQuery): URLSearchParams {
-  const parameters = new URLSearchParams({ pageSize: String(query.pageSize) })
-  if (query.sinceCursor !== undefined) parameters.set('sinceCursor', query.sinceCursor)
-  if (query.pageCursor !== undefined) parameters.set('pageCursor', query.pageCursor)
-  if (query.fromMs !== undefined) parameters.set('dateFrom', isoSeconds(query.fromMs))
-  if (query.toMs !== undefined) parameters.set('dateTo', isoSeconds(query.toMs + 999))
-  return parameters
 }

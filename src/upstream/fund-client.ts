@@ -3,6 +3,7 @@
  * does not publish its schema, so only the presence of `data` is checked.
  */
 import { countedSend, type SendPermit, withoutValue } from './client.ts'
+import { type FundRequest, fundTarget } from './fund-target.ts'
 import type { Outcome, Timing, UpstreamWords } from './outcome.ts'
 import type { Transport } from './transport.ts'
 
@@ -29,11 +30,11 @@ export function createFundClient(transport: Transport, now: () => number) {
   const send = countedSend(transport, now)
   return {
     /**
-     * Requests a target in the spelling of `fundTarget`. Costs one unit of the purpose `gateway`.
+     * Sends a request. Costs one unit of the purpose `gateway`.
      * @throws what the permit throws; then the request has not left
      */
-    async get(target: string, { permit, signal }: FundCall): Promise<FundOutcome> {
-      const outcome = await send(target, 'gateway', permit, signal)
+    async get(request: FundRequest, { permit, signal }: FundCall): Promise<FundOutcome> {
+      const outcome = await send(fundTarget(request), 'gateway', permit, signal)
       if (outcome.kind === 'refused' && outcome.status === 404) {
         const { message, hint } = outcome
         return { ...withoutValue(outcome), kind: 'not_found', message, hint }

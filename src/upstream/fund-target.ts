@@ -1,45 +1,91 @@
 /**
- * Normalizes requests to upstream's nine paths for fund and investor-relations data, so that equal requests have one
- * spelling and share a cached reply.
+ * Reads and writes requests to upstream's nine paths for fund and investor-relations data (upstream specification §4.4).
+ * Equal requests have one spelling, so that they share a cached reply.
  */
-const RESOURCES = 'nav|buybacks|dividends|events|performance'
-const HISTORIES = 'nav|buybacks|dividends'
+
+/** The resources; the first three have a history. */
+export const fundResources = ['nav', 'buybacks', 'dividends', 'events', 'performance'] as const
+/** One of them. */
+export type FundResource = (typeof fundResources)[number]
+
+/** A request to one of the nine paths. */
+export interface FundRequest {
+  resource: FundResource
+  /** An ISIN, a symbol, or `<MIC>:<symbol>`; null: all instruments, for the latest NAVs only. */
+  identifier: string | null
+  /** Of `nav`, `buybacks` and `dividends`. */
+  history: boolean
+  /** Of the latest NAVs. `isin` is the repeated form of `isins`. */
+  isins?: readonly string[]
+  isin?: readonly string[]
+  sinceCursor?: string
+  /** Of the latest NAVs and of histories; pages count from 1. */
+  pageNumber?: number
+  pageSize?: number
+  /** Of histories: partial dates, as in the list of announcements. */
+  dateFrom?: string
+  dateTo?: string
+}
+
 /** An ISIN, a symbol, or `<MIC>:<symbol>`: it cannot contain `..` of a path. */
 const IDENTIFIER = /^[A-Z0-9][A-Z0-9.:]{0,19}$/
+const SINGLE = new RegExp(`^/(${fundResources.join('|')})/([^/]+)$`)
+const PAST = new RegExp(`^/(${fundResources.slice(0, 3).join('|')})/([^/]+)/history$`)
+const WHOLE_NUMBER = /^\d{1,15}$/
 
-const LIST = ['isin', 'isins', 'pageNumber', 'pageSize', 'sinceCursor']
-const HISTORY = ['dateFrom', 'dateTo', 'pageNumber', 'pageSize']
-const SINGLE = new RegExp(`^/(?:${RESOURCES})/([^/]+)$`)
-const PAST = new RegExp(`^/(?:${HISTORIES})/([^/]+)/history$`)
-
-/**
- * The request below the base address in its one spelling: known parameters only, sorted by name, with minimal escapes. Null
- * where it is none of the nine paths, or cannot be decoded.
- */
-export function fundTarget(target: string): string | null {
+/** The request in a target below the base address; null where it is none of the nine paths, or cannot be read. */
+export function readFundTarget(target: string): FundRequest | null {
   const [path = '', ...rest] = target.split('?')
-  const known = parametersOf(path)
-  if (known === null) return null
-  const given = [...new URLSearchParams(rest.join('?'))].filter(([name]) => known.includes(name))
-  const parameters = new URLSearchParams(given)
-  parameters.sort()
-  return parameters.size === 0 ? decodeURIComponent(path) : `${decodeURIComponent(path)}?${parameters}`
-}
-
-/** The `pageSize` of a request; null where it has none. */
-export function pageSizeOf(target: string): number | null {
-  const text = new URLSearchParams(target.split('?')[1] ?? '').get('pageSize')
-  return text === null ? null : Number(text)
-}
-
-/** The names of the parameters of a path; null where it is not a fund path. */
-function parametersOf(path: string): readonly string[] | null {
-  if (path === '/nav') return LIST
-  const single = SINGLE.exec(path)?.[1]
-  const past = PAST.exec(path)?.[1]
-  const identifier = decoded(single ?? past ?? '')
+  const given = new URLSearchParams(rest.join('?'))
+  const page = pageOf(given)
+  if (path === '/nav') {
+    if (page === null) return null
+    const isins = given.getAll('isins').flatMap((list) => list.split(','))
+    const isin = given.getAll('isin')
+    return {
+      ...{ resource: 'nav', identifier: null, history: false },
+      ...(isins.length > 0 && { isins }),
+      ...(isin.length > 0 && { isin }),
+      ...textIn(given, 'sinceCursor'),
+      ...page,
+    }
+  }
+  const [, resource, segment = ''] = PAST.exec(path) ?? SINGLE.exec(path) ?? []
+  const identifier = decoded(segment)
   if (identifier === null || !IDENTIFIER.test(identifier)) return null
-  return single === undefined ? HISTORY : []
+  const named = { resource: resource as FundResource, identifier }
+  if (!PAST.test(path)) return { ...named, history: false }
+  if (page === null) return null
+  return { ...named, history: true, ...textIn(given, 'dateFrom'), ...textIn(given, 'dateTo'), ...page }
+}
+
+/** The target of a request in its one spelling: parameters sorted by name. */
+export function fundTarget({ resource, identifier, history, isins, isin, ...others }: FundRequest): string {
+  const parameters = new URLSearchParams(isins === undefined ? {} : { isins: isins.join(',') })
+  for (const one of isin ?? []) parameters.append('isin', one)
+  for (const [name, value] of Object.entries(others)) {
+    if (value !== undefined) parameters.set(name, String(value))
+  }
+  parameters.sort()
+  const path = ['', resource, ...(identifier === null ? [] : [identifier]), ...(history ? ['history'] : [])]
+  return parameters.size === 0 ? path.join('/') : `${path.join('/')}?${parameters}`
+}
+
+/** Null where a number is none. */
+function pageOf(given: URLSearchParams): Pick<FundRequest, 'pageNumber' | 'pageSize'> | null {
+  const page: Pick<FundRequest, 'pageNumber' | 'pageSize'> = {}
+  for (const name of ['pageNumber', 'pageSize'] as const) {
+    const text = given.get(name)
+    if (text === null) continue
+    if (!WHOLE_NUMBER.test(text)) return null
+    page[name] = Number(text)
+  }
+  return page
+}
+
+function textIn<Name extends string>(given: URLSearchParams, name: Name): { [name in Name]?: string } {
+  const text = given.get(name)
+  return text === null ? {} : ({ [name]: text } as { [name in Name]: string })
 }
 
 function decoded(segment: string): string | null {

@@ -3,7 +3,7 @@
  * size.
  */
 import type { Clock } from '../lifecycle/clock.ts'
-import type { FundReply } from './fund-reply.ts'
+import type { LeaderReply } from './leader-reply.ts'
 
 /** Most replies, and most characters of them. */
 const MOST_REPLIES = 2_000
@@ -17,7 +17,7 @@ export function createKeptReplies(
   clock: Clock,
   { mostReplies = MOST_REPLIES, mostCharacters = MOST_CHARACTERS } = {},
 ) {
-  const kept = new Map<string, { reply: FundReply; fromMs: number }>()
+  const kept = new Map<string, { reply: LeaderReply; fromMs: number }>()
   let characters = 0
   const drop = (target: string): void => {
     characters -= kept.get(target)?.reply.text.length ?? 0
@@ -25,7 +25,7 @@ export function createKeptReplies(
   }
   return {
     /** The reply with the rest of its times; null where none is valid. */
-    get(target: string): FundReply | null {
+    get(target: string): LeaderReply | null {
       const found = kept.get(target)
       if (found === undefined) return null
       const { reply, fromMs } = found
@@ -40,7 +40,7 @@ export function createKeptReplies(
       return { ...reply, validMs: validMs - passedMs, retryAfterMs: againMs }
     },
     /** Keeps the reply for its `validMs` from `fromMs` on; the oldest replies are evicted first. */
-    keep(target: string, reply: FundReply, fromMs: number): void {
+    keep(target: string, reply: LeaderReply, fromMs: number): void {
       drop(target)
       if (reply.validMs <= 0 || reply.text.length > mostCharacters) return
       kept.set(target, { reply, fromMs })

@@ -9,10 +9,10 @@ export interface UpstreamWords {
 
 /** The end of a request without a usable response. */
 export type Failure =
-  | { kind: 'too_many'; retryAfter: string | null }
-  | { kind: 'unauthorised'; status: number }
+  | ({ kind: 'too_many'; retryAfter: string | null } & Partial<UpstreamWords>)
+  | ({ kind: 'unauthorised'; status: number } & Partial<UpstreamWords>)
   | ({ kind: 'refused'; status: number } & UpstreamWords)
-  | { kind: 'server_error'; status: number }
+  | ({ kind: 'server_error'; status: number } & Partial<UpstreamWords>)
   | { kind: 'timeout'; phase: 'headers' | 'body' }
   | { kind: 'network'; message: string }
   | { kind: 'invalid'; reason: string }
@@ -36,13 +36,13 @@ export type Outcome<T> = Timing & ({ kind: 'ok'; value: T } | Failure)
 /** Most characters of a message or hint. */
 const LONGEST_WORDS = 300
 
-/** The failure for a status other than 200. Of `body` only the message of a 4xx is read. */
+/** The failure for a status other than 200, with the message and hint of its body. */
 export function classifyStatus(status: number, retryAfter: string | null, body: string): Failure {
-  if (status === 429) return { kind: 'too_many', retryAfter }
-  if (status === 401 || status === 403) return { kind: 'unauthorised', status }
-  if (status >= 400 && status < 500) return { kind: 'refused', status, ...errorWords(body) }
-  if (status >= 500) return { kind: 'server_error', status }
-  return { kind: 'invalid', reason: `status ${status}` }
+  if (status < 400) return { kind: 'invalid', reason: `status ${status}` }
+  const words = errorWords(body)
+  if (status === 429) return { kind: 'too_many', retryAfter, ...words }
+  if (status === 401 || status === 403) return { kind: 'unauthorised', status, ...words }
+  return { kind: status < 500 ? 'refused' : 'server_error', status, ...words }
 }
 
 /** Error codes of a connection that was never made: upstream cannot have counted the request. */
@@ -77,8 +77,18 @@ function codeless({ name, message }: Error): string {
 }
 
 /** Message and hint on one line, for logs and findings; empty where there is neither. */
-export function oneLine({ message, hint }: UpstreamWords): string {
+export function oneLine({ message = '', hint = null }: Partial<UpstreamWords>): string {
   return [message, hint ?? ''].filter((part) => part !== '').join(' – ')
+}
+
+/** A failure in words, with upstream's own where it sent some. */
+export function failureWords(failure: Failure): string {
+  if (failure.kind === 'invalid') return failure.reason
+  if (failure.kind === 'network') return failure.message
+  if (failure.kind === 'timeout') return `no ${failure.phase} in time`
+  const status = failure.kind === 'too_many' ? 429 : failure.status
+  const words = oneLine(failure)
+  return words === '' ? `status ${status}` : `status ${status}: ${words}`
 }
 
 function errorWords(body: string): UpstreamWords {

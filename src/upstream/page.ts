@@ -1,8 +1,9 @@
 /**
- * Parses a list response of upstream tolerantly: items, cursors, `hasMore` and warnings. An unreadable item does not make the
- * page unreadable.
+ * Parses a response of upstream tolerantly: the items of a list with its paging and warnings, or a single item. An unreadable
+ * item does not make the page unreadable.
  */
-import { splitItems } from './split-items.ts'
+import { type PagingFigures, pagingSchema } from './schemas.ts'
+import { dataText, splitItems } from './split-items.ts'
 
 /** Longest warning that is kept, in characters. */
 const LONGEST_WARNING = 500
@@ -13,8 +14,8 @@ export interface RawItem {
   value: unknown
 }
 
-/** A list response. */
-export interface Page {
+/** A list response, with the figures of its paging. */
+export interface Page extends PagingFigures {
   /** In the order upstream sent them. */
   items: RawItem[]
   /** Cursor of the next page of a scan; null at its end; undefined where the response has none. */
@@ -26,8 +27,23 @@ export interface Page {
   warnings: string[]
 }
 
+type Result<T> = { ok: true; value: T } | { ok: false; reason: string }
+
+/** The item in the body of a 200, or why it cannot be read. */
+export function readSingle(body: string): Result<RawItem> {
+  let value: unknown
+  try {
+    value = fieldsOf(JSON.parse(body))?.data
+  } catch {
+    return { ok: false, reason: 'the body is not JSON' }
+  }
+  return fieldsOf(value) === null
+    ? { ok: false, reason: 'the answer has no object `data`' }
+    : { ok: true, value: { text: dataText(body) ?? JSON.stringify(value), value } }
+}
+
 /** The page in the body of a 200, or why it cannot be read. */
-export function readPage(body: string): { ok: true; page: Page } | { ok: false; reason: string } {
+export function readPage(body: string): Result<Page> {
   let answer: unknown
   try {
     answer = JSON.parse(body)
@@ -39,15 +55,17 @@ export function readPage(body: string): { ok: true; page: Page } | { ok: false; 
     return { ok: false, reason: 'the answer has no list `data`' }
   const values: unknown[] = fields.data
   const texts = splitItems(body)
-  const paging = fieldsOf(fieldsOf(fields.meta)?.paging) ?? {}
+  const paging = pagingSchema.parse(fieldsOf(fieldsOf(fields.meta)?.paging) ?? {})
+  const { nextCursor, latestCursor = null, hasMore, ...figures } = paging
   const page: Page = {
     items: values.map((value, index) => ({ text: texts[index] ?? JSON.stringify(value), value })),
-    nextCursor: paging.nextCursor === null ? null : cursorText(paging.nextCursor),
-    latestCursor: cursorText(paging.latestCursor) ?? null,
-    hasMore: typeof paging.hasMore === 'boolean' ? paging.hasMore : undefined,
+    ...figures,
+    nextCursor,
+    latestCursor,
+    hasMore,
     warnings: Array.isArray(fields.warnings) ? fields.warnings.map(warningText) : [],
   }
-  return { ok: true, page }
+  return { ok: true, value: page }
 }
 
 /** A warning as text, whatever its shape. */
@@ -57,10 +75,6 @@ function warningText(warning: unknown): string {
   } catch {
     return 'a warning that is nested too deeply to show'
   }
-}
-
-function cursorText(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> | null {

@@ -67,7 +67,7 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
         phase = 'body'
         serverMs = dateHeaderMs(response)
         reported = reportedQuotas((name) => response.headers.get(name))
-        return ended(true, await readAnswer(response))
+        return ended(true, await readAnswer(response, key))
       } catch (error) {
         if (timeUp.signal.aborted) return ended(true, { kind: 'timeout', phase })
         if (signal.aborted) return ended(true, ABORTED)
@@ -81,11 +81,13 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
   }
 }
 
-async function readAnswer(response: Response): Promise<{ kind: 'ok'; value: string } | Failure> {
+async function readAnswer(response: Response, key: string): Promise<{ kind: 'ok'; value: string } | Failure> {
   if (response.status !== 200) {
     // The status is enough: an error whose body hangs or breaks is still that error.
     const message = await readBody(response, LARGEST_ERROR_BYTES).catch(() => null)
-    return classifyStatus(response.status, response.headers.get('retry-after'), message ?? '')
+    // Its message is shown to operators and clients, so it must not repeat the key.
+    const words = key === '' ? message : message?.replaceAll(key, '[key]')
+    return classifyStatus(response.status, response.headers.get('retry-after'), words ?? '')
   }
   const body = await readBody(response, LARGEST_BODY_BYTES)
   return body === null

@@ -24,7 +24,7 @@ import { createMemoryLog } from '../support/memory-log.ts'
 
 const mirror = {
   prefix: '/v2',
-  routes: [...referenceRoutes({ exchanges: () => null, exchange: () => null }), ...fundRoutes(fundsOff)],
+  routes: [...referenceRoutes({ list: () => [], detail: () => null }), ...fundRoutes(fundsOff)],
 }
 
 function route(parts: Partial<Route>): Route {

@@ -259,6 +259,17 @@ describe("the bridge's /v2 and the upstream service it read from", () => {
     }
   })
 
+  it('agree on a watch-list of 400 ISINs, in one address', async () => {
+    const isins = Array.from({ length: 400 }, (_, index) => worldIsin(index))
+    for (const match of ['issuer', 'related', 'exact']) {
+      const [, our] = await agree(
+        `${ITEMS}?isins=${isins.join(',')}&match=${match}&pageSize=200&pageNumber=1`,
+      )
+      expect(our.status).toBe(200)
+      expect(our.body.meta.paging.itemTotal).toBeGreaterThan(200)
+    }
+  })
+
   it('agree on paths, methods and keys', async () => {
     for (const path of [
       '',

@@ -75,7 +75,17 @@ test('the document and the docs name the same paths with the same methods', () =
       .map(({ method, path }) => `${method} ${path}`)
       .sort(),
   )
-  expect(named.length - ours.length).toBe(13)
+  expect(named.length - ours.length).toBe(14)
+})
+
+test('the interface below /v2 describes itself with the version of the upstream API', async () => {
+  const { info, paths } = (await (await fetch(`${app.ready.http}/v2/openapi.json`)).json()) as OpenApi & {
+    info: { version: string }
+  }
+  expect(info.version).toBe('2.5.0')
+  expect(JSON.stringify(document)).toContain('2.5.0')
+  const mirrored = Object.keys(document.paths).filter((path) => path.startsWith('/v2/'))
+  expect(Object.keys(paths).map((path) => `/v2${path}`)).toEqual(mirrored)
 })
 
 test('every operation is served, and without a token only where documented', async () => {

@@ -17,7 +17,7 @@ afterEach(async () => {
 async function clientAgainst(script: Script) {
   const server = await startScriptedUpstream(script)
   const transport = createTransport({ url: server.url, key: 'k', timeoutMs: 30_000, clock })
-  const client: UpstreamClient = createUpstreamClient(transport, clock.now)
+  const client: UpstreamClient = createUpstreamClient({ transport, now: clock.now, nativeWord: 'house' })
   open.push(
     () => server[Symbol.asyncDispose](),
     () => client.close(),
@@ -79,6 +79,22 @@ test('a query sends its cursors unchanged and its date bounds widened to whole s
     ],
   ])
   expect(server.requests[0]?.url).toMatch(/^\/v2\/disclosures\/sources\/rns\/items\?/)
+})
+
+test('a query sends every filter under its name, lists with commas, the own categories under the word of the service', async () => {
+  const { client, server } = await clientAgainst(answers(200, '{"data":[]}'))
+  const query = {
+    ...{ pageSize: 7, pageNumber: 3, isins: ['GB0000000001', 'GB0000000002'], symbols: ['AAA', 'B.'] },
+    ...{ match: 'exact' as const, fcaCategories: ['FR', 'IR'], nativeCategories: ['RE'], q: 'a, b & c' },
+    ...{ hasSymbol: true, channel: 'bot' as const },
+  }
+  await client.list(query, 'probe', openPermit, never)
+  const { searchParams } = new URL(server.requests[0]?.url ?? '', 'http://x')
+  expect(Object.fromEntries(searchParams)).toEqual({
+    ...{ pageSize: '7', pageNumber: '3', isins: 'GB0000000001,GB0000000002', symbols: 'AAA,B.' },
+    ...{ match: 'exact', fcaCategories: 'FR,IR', houseCategories: 'RE', q: 'a, b & c' },
+    ...{ hasSymbol: 'true', channel: 'bot' },
+  })
 })
 
 test('a page is returned parsed; any other response is invalid and keeps its times', async () => {

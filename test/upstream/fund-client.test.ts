@@ -6,6 +6,7 @@ import {
   type FundClient,
   type FundOutcome,
 } from '../../src/upstream/fund-client.ts'
+import { type FundRequest, readFundTarget } from '../../src/upstream/fund-target.ts'
 import { createTransport } from '../../src/upstream/transport.ts'
 import { openSandbox, type TestSandbox } from '../sandbox/sandbox-client.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
@@ -13,6 +14,13 @@ import { answers, type Script, startScriptedUpstream } from '../support/worlds/s
 
 const clock = createManualClock()
 const ISIN = 'US0378331005'
+
+/** The request of a target. */
+function at(target: string): FundRequest {
+  const request = readFundTarget(target)
+  if (request === null) throw new Error(`${target} is no fund request`)
+  return request
+}
 
 function openCall(): FundCall & { order: string[]; spends: [Purpose, number][] } {
   const order: string[] = []
@@ -35,9 +43,9 @@ function everyPath(client: FundClient, identifier: string, call: FundCall): Prom
   const singles = ['nav', 'buybacks', 'dividends', 'events', 'performance']
   const histories = ['nav', 'buybacks', 'dividends']
   return [
-    client.get('/nav', call),
-    ...singles.map((resource) => client.get(`/${resource}/${identifier}`, call)),
-    ...histories.map((resource) => client.get(`/${resource}/${identifier}/history`, call)),
+    client.get(at('/nav'), call),
+    ...singles.map((resource) => client.get(at(`/${resource}/${identifier}`), call)),
+    ...histories.map((resource) => client.get(at(`/${resource}/${identifier}/history`), call)),
   ]
 }
 
@@ -98,23 +106,23 @@ test('a 404, a rejection, a throttle and a server error each have their own outc
   const opened = await openSandbox({ plan: 'advanced', backlog: 0 })
   const client = clientOf(opened.sandbox.url, opened.sandbox.key)
   const call = openCall()
-  expect(await client.get(`/performance/${ISIN}`, call)).toMatchObject({
+  expect(await client.get(at(`/performance/${ISIN}`), call)).toMatchObject({
     kind: 'not_found',
     sent: true,
     message: expect.stringMatching(/no such instrument[^–]*$/),
     hint: expect.any(String),
   })
-  expect(await client.get('/nav/no%20instrument', call)).toMatchObject({ kind: 'refused', status: 400 })
+  expect(await client.get(at('/nav/US0378331006'), call)).toMatchObject({ kind: 'refused', status: 400 })
   opened.sandbox.faults.add({ kind: 'throttle-429', retryAfter: '3' })
-  expect(await client.get('/nav', call)).toMatchObject({ kind: 'too_many', retryAfter: '3' })
+  expect(await client.get(at('/nav'), call)).toMatchObject({ kind: 'too_many', retryAfter: '3' })
   opened.sandbox.faults.add({ kind: 'status', status: 502 })
-  expect(await client.get('/nav', call)).toMatchObject({ kind: 'server_error', status: 502 })
+  expect(await client.get(at('/nav'), call)).toMatchObject({ kind: 'server_error', status: 502 })
   opened.sandbox.faults.add({ kind: 'truncate' })
-  expect(await client.get('/nav', call)).toMatchObject({ kind: 'invalid' })
+  expect(await client.get(at('/nav'), call)).toMatchObject({ kind: 'invalid' })
   opened.sandbox.faults.add({ kind: 'html-200' })
-  expect(await client.get('/nav', call)).toMatchObject({ kind: 'invalid' })
+  expect(await client.get(at('/nav'), call)).toMatchObject({ kind: 'invalid' })
   const stranger = clientOf(opened.sandbox.url, 'other')
-  expect(await stranger.get('/nav', call)).toMatchObject({ kind: 'unauthorised', status: 401 })
+  expect(await stranger.get(at('/nav'), call)).toMatchObject({ kind: 'unauthorised', status: 401 })
 })
 
 test('a plan without funds is rejected on all nine paths, as unauthorised with status 403', async () => {
@@ -129,7 +137,7 @@ test('the limits of the plan apply to fund paths', async () => {
   const { sandbox } = await openSandbox({ backlog: 0, weeklyQuota: 6, ratePerSecond: 1, burst: 4 })
   const client = clientOf(sandbox.url, sandbox.key)
   const kinds = []
-  for (let time = 0; time < 8; time++) kinds.push((await client.get(`/events/${ISIN}`, openCall())).kind)
+  for (let time = 0; time < 8; time++) kinds.push((await client.get(at(`/events/${ISIN}`), openCall())).kind)
   expect(kinds).toEqual([...Array(4).fill('not_found'), ...Array(4).fill('too_many')])
   expect(sandbox.usage()).toMatchObject({ units: 6, throttled: 2, quotaRefused: 2 })
 })
@@ -137,23 +145,23 @@ test('the limits of the plan apply to fund paths', async () => {
 test('the unit is durable before the request waits for the throttle, and a rejecting permit sends nothing', async () => {
   const { client, server } = await clientAgainst(answers(200, '{"data":{}}'))
   const call = openCall()
-  await client.get('/events/XLON:ABC', call)
+  await client.get(at('/events/XLON:ABC'), call)
   expect(call.order).toEqual(['spent', 'throttled'])
   const fenced = new Error('fenced')
   const shut = { ...call, permit: { ...call.permit, spend: () => Promise.reject(fenced) } }
   for (const outcome of everyPath(client, ISIN, shut)) await expect(outcome).rejects.toBe(fenced)
   const jammed = { ...call, permit: { ...call.permit, throttle: () => Promise.reject(fenced) } }
-  await expect(client.get('/nav', jammed)).rejects.toBe(fenced)
+  await expect(client.get(at('/nav'), jammed)).rejects.toBe(fenced)
   expect(server.requests.map(({ url }) => url)).toEqual(['/v2/events/XLON:ABC'])
 })
 
 test('a response is returned as its exact text, and one without data is invalid', async () => {
   const text = '{"data": {"value": 1.50},\n "unknown": null}'
   const { client } = await clientAgainst(answers(200, text))
-  expect(await client.get('/nav/X', openCall())).toMatchObject({ kind: 'ok', value: text })
+  expect(await client.get(at('/nav/X'), openCall())).toMatchObject({ kind: 'ok', value: text })
   for (const body of ['', '[]', 'null', '{}', '{"data":null}', '{"data":1}', '{"data":[]', '"data"']) {
     const { client: other } = await clientAgainst(answers(200, body))
-    const outcome = await other.get('/nav/X', openCall())
+    const outcome = await other.get(at('/nav/X'), openCall())
     expect(outcome).toMatchObject({ kind: 'invalid', sent: true })
     expect(outcome).not.toHaveProperty('value')
   }

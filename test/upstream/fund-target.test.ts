@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fundTarget, pageSizeOf } from '../../src/upstream/fund-target.ts'
+import { fundTarget, readFundTarget } from '../../src/upstream/fund-target.ts'
+
+/** The one spelling of a target, or null. */
+function spelt(target: string): string | null {
+  const request = readFundTarget(target)
+  return request === null ? null : fundTarget(request)
+}
 
 test('equivalent requests have one normal form: known parameters sorted by name, no needless escapes', () => {
   const same = [
@@ -12,13 +18,11 @@ test('equivalent requests have one normal form: known parameters sorted by name,
     ],
   ]
   for (const spellings of same) {
-    const [first] = spellings.map(fundTarget)
+    const [first] = spellings.map(spelt)
     expect(first).toEqual(expect.any(String))
-    expect(spellings.map(fundTarget)).toEqual(spellings.map(() => first))
+    expect(spellings.map(spelt)).toEqual(spellings.map(() => first))
   }
-  expect(fundTarget('/nav?isin=B&isin=A')).toBe('/nav?isin=B&isin=A')
-  expect(pageSizeOf('/nav?isins=A&pageSize=7')).toBe(7)
-  expect(pageSizeOf('/nav')).toBe(null)
+  expect(spelt('/nav?isin=B&isin=A')).toBe('/nav?isin=B&isin=A')
 })
 
 test('only the nine paths are fund requests, however they are written', () => {
@@ -39,10 +43,10 @@ test('only the nine paths are fund requests, however they are written', () => {
     'nav',
     '//nav/A',
   ]
-  for (const target of [...others, ...items]) expect([target, fundTarget(target)]).toEqual([target, null])
+  for (const target of [...others, ...items]) expect([target, spelt(target)]).toEqual([target, null])
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string(), (segment, query) => {
-      const target = fundTarget(`/nav/${segment}?${query}`)
+      const target = spelt(`/nav/${segment}?${query}`)
       expect(target === null || /^\/nav\/[A-Z0-9][A-Z0-9.:]*$/.test(target)).toBe(true)
     }),
   )
@@ -52,8 +56,27 @@ test('normalising a normalised request changes nothing', () => {
   const names = fc.constantFrom('isins', 'isin', 'pageSize', 'sinceCursor', 'other')
   fc.assert(
     fc.property(fc.array(fc.tuple(names, fc.string())), (parameters) => {
-      const target = fundTarget(`/nav?${new URLSearchParams(parameters)}`)
-      expect(fundTarget(target ?? '')).toBe(target)
+      const target = spelt(`/nav?${new URLSearchParams(parameters)}`)
+      expect(spelt(target ?? '')).toBe(target)
     }),
   )
+})
+
+test('a request is read with its resource, identifier and parameters; a number that is none makes it unreadable', () => {
+  expect(readFundTarget('/nav?isins=A,B&pageSize=7&sinceCursor=a%2Bb')).toEqual({
+    ...{ resource: 'nav', identifier: null, history: false },
+    ...{ isins: ['A', 'B'], pageSize: 7, sinceCursor: 'a+b' },
+  })
+  expect(readFundTarget('/dividends/XLON%3AABC/history?dateFrom=2024&dateTo=2024-03&pageNumber=2')).toEqual({
+    ...{ resource: 'dividends', identifier: 'XLON:ABC', history: true },
+    ...{ dateFrom: '2024', dateTo: '2024-03', pageNumber: 2 },
+  })
+  expect(readFundTarget('/events/ABC?pageSize=x')).toEqual({
+    resource: 'events',
+    identifier: 'ABC',
+    history: false,
+  })
+  for (const target of ['/nav?pageSize=x', '/nav/A/history?pageNumber=1.5', '/nav?pageNumber=-1']) {
+    expect([target, readFundTarget(target)]).toEqual([target, null])
+  }
 })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { decodeReply, encodeReply, type FundReply } from '../../src/upstream/fund-reply.ts'
 import { createKeptReplies } from '../../src/upstream/kept-replies.ts'
+import { decodeReply, encodeReply, type LeaderReply } from '../../src/upstream/leader-reply.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
-const good = (text: string): FundReply => ({
+const good = (text: string): LeaderReply => ({
   status: 200,
   text,
   refusal: null,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { classifyStatus, classifyThrown, oneLine } from '../../src/upstream/outcome.ts'
+import { classifyStatus, classifyThrown, failureWords, oneLine } from '../../src/upstream/outcome.ts'
 
 const error = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, ...more })
 const wrapped = (cause: unknown) => new TypeError('fetch failed', { cause })
@@ -96,4 +96,18 @@ test('every thrown value is classified', () => {
   ]) {
     expect(classifyThrown(thrown).failure.kind).toBe('network')
   }
+})
+
+test('what upstream says with a throttle, a refused key or a failure is kept and shown', () => {
+  const body = JSON.stringify({ error: { message: 'not now', hint: 'wait' } })
+  const words = { message: 'not now', hint: 'wait' }
+  for (const status of [401, 403, 404, 429, 500, 503]) {
+    const failure = classifyStatus(status, null, body)
+    expect(failure).toMatchObject(words)
+    expect(failureWords(failure)).toBe(`status ${status}: not now – wait`)
+    expect(failureWords(classifyStatus(status, null, ''))).toBe(`status ${status}`)
+  }
+  expect(failureWords({ kind: 'timeout', phase: 'body' })).toBe('no body in time')
+  expect(failureWords({ kind: 'network', message: 'ECONNRESET' })).toBe('ECONNRESET')
+  expect(failureWords({ kind: 'invalid', reason: 'the body is not JSON' })).toBe('the body is not JSON')
 })

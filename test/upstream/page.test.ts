@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readPage } from '../../src/upstream/page.ts'
+import { readPage, readSingle } from '../../src/upstream/page.ts'
 
 function page(body: string) {
   const read = readPage(body)
   if (!read.ok) throw new Error(read.reason)
-  return read.page
+  return read.value
 }
 
 function reason(body: string): string {
@@ -24,6 +24,7 @@ test('a valid page returns its items in order, its cursors and its warnings', ()
       { text: '{"guid":"b"}', value: { guid: 'b' } },
       { text: '{"guid":"a"}', value: { guid: 'a' } },
     ],
+    pageSize: 2,
     nextCursor: 'n',
     latestCursor: 'l',
     hasMore: true,
@@ -83,7 +84,31 @@ test('no JSON value makes the page reader throw', () => {
     fc.property(odd, (answer) => {
       const read = readPage(JSON.stringify(answer))
       expect(read.ok).toBe(Array.isArray(answer.data))
-      if (read.ok) for (const item of read.page.items) expect(JSON.parse(item.text)).toEqual(item.value)
+      if (read.ok) for (const item of read.value.items) expect(JSON.parse(item.text)).toEqual(item.value)
     }),
   )
+})
+
+test('the figures of each paging shape are read, and one of another type counts as absent', () => {
+  const read = (paging: object) => page(JSON.stringify({ data: [], meta: { paging } }))
+  expect(read({ pageSize: 5, pageNumber: 2, pageTotal: 3, itemTotal: 11 })).toMatchObject({
+    ...{ pageSize: 5, pageNumber: 2, pageTotal: 3, itemTotal: 11 },
+  })
+  expect(read({ pageSize: 5, latestCursor: 'l', count: 0, hasMore: false })).toMatchObject({
+    ...{ pageSize: 5, latestCursor: 'l', count: 0, hasMore: false },
+  })
+  expect(read({ pageSize: '5', itemTotal: 1.5, count: null })).toMatchObject({
+    ...{ pageSize: undefined, itemTotal: undefined, count: undefined },
+  })
+})
+
+test('a single item is read as its text and value; a body without an object in `data` is rejected', () => {
+  const text = '{"guid":"a", "version":1.0}'
+  expect(readSingle(`{"data":${text}}`)).toEqual({
+    ok: true,
+    value: { text, value: { guid: 'a', version: 1 } },
+  })
+  for (const body of ['', 'null', '[]', '{}', '{"data":null}', '{"data":[]}', '{"data":"a"}']) {
+    expect(readSingle(body).ok).toBe(false)
+  }
 })

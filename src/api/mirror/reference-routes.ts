@@ -2,10 +2,11 @@
  * Serves the upstream API's reference data on stock exchanges: the list in two paging modes and the single exchange
  * (specification §4.3). No API key is needed.
  */
-import type { ExchangeReplica, StoredExchange } from '../../archive/exchanges.ts'
 import { EXCHANGES_PATH } from '../../core/upstream-paths.ts'
 import { anyObject } from '../../http/schemas/json-schema.ts'
+import type { ExchangeReference } from '../../upstream/exchange.ts'
 import {
+  type Browsing,
   classicPaging,
   listPage,
   openPageCursor,
@@ -17,13 +18,22 @@ import { MirrorRefusal } from './refusal.ts'
 import type { MirrorRoute } from './route.ts'
 import { browsingParameters, pageSchema, singleSchema } from './self-description.ts'
 
-/** Returns the exchanges that have been read so far: the sandbox's table or the bridge's replica. */
-export type ReferenceStore = Pick<ExchangeReplica, 'exchanges' | 'exchange'>
+/** Returns exchange references: the sandbox's table or the bridge's copy. Either may throw MirrorRefusal 503. */
+export interface ReferenceStore {
+  /** Every entry of the list, sorted by MIC. */
+  list(): Awaitable<readonly ExchangeReference[]>
+  /** JSON text of the detail of the exchange with exactly that MIC; null where there is none. */
+  detail(mic: string): Awaitable<string | null>
+}
+
+type Awaitable<T> = T | Promise<T>
 
 /** Fingerprint of this list's page cursors, so that they are never taken for those of an item list. */
 const FINGERPRINT = 'e8c4a9e5'
-/** A bridge reads the list within seconds of its first successful poll, and then one detail per second. */
-const RETRY_AFTER_SECONDS = 30
+/** Why a reference may not be served. */
+const refusals = {
+  503: 'It was never read and cannot be read from upstream now; `Retry-After` says when to ask again.',
+}
 
 /** Builds the routes of the list and of the single exchange over a store. */
 export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
@@ -33,21 +43,22 @@ export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
       summary: 'The list of exchanges.',
       parameters: browsingParameters,
       schema: pageSchema(anyObject),
+      refusals,
       key: 'none',
-      answer: ({ params }) => listAnswer(exchangesOf(store), params),
+      async answer({ params }) {
+        const { paging, pageSize } = readQuery(params)
+        return listAnswer(await store.list(), paging, pageSize)
+      },
     },
     {
       path: `${EXCHANGES_PATH}/:mic`,
       summary: 'One exchange with its segments, by operating MIC.',
       parameters: {},
       schema: singleSchema(anyObject),
+      refusals,
       key: 'none',
-      answer(request) {
-        exchangesOf(store)
-        const { detail } = store.exchange(request.segment('mic')) ?? { detail: null }
-        if (detail === undefined) {
-          throw notReadYet('this exchange is listed, and its detail has not been read from upstream yet')
-        }
+      async answer(request) {
+        const detail = await store.detail(request.segment('mic'))
         if (detail !== null) return `{"data":${detail}}`
         throw new MirrorRefusal(
           404,
@@ -60,18 +71,13 @@ export function referenceRoutes(store: ReferenceStore): MirrorRoute[] {
   ]
 }
 
-/** @throws MirrorRefusal 503 until a complete list has been read */
-function exchangesOf(store: ReferenceStore): readonly StoredExchange[] {
-  const exchanges = store.exchanges()
-  if (exchanges === null) throw notReadYet('the exchange references have not been read from upstream yet')
-  return exchanges
+function readQuery(params: URLSearchParams): { paging: Browsing; pageSize: number } {
+  return { paging: readBrowsing(params), pageSize: readPageSize(params, 'enterprise') }
 }
 
 /** A page cursor is the MIC of the last exchange returned, so added or removed exchanges do not break paging. */
-function listAnswer(exchanges: readonly StoredExchange[], params: URLSearchParams): string {
-  const paging = readBrowsing(params)
-  const pageSize = readPageSize(params, 'enterprise')
-  const textsOf = (page: readonly StoredExchange[]): string[] => page.map(({ listed }) => listed)
+function listAnswer(exchanges: readonly ExchangeReference[], paging: Browsing, pageSize: number): string {
+  const textsOf = (page: readonly ExchangeReference[]): string[] => page.map(({ text }) => text)
   if (paging.mode === 'number') {
     const { pageNumber } = paging
     const page = exchanges.slice((pageNumber - 1) * pageSize, pageNumber * pageSize)
@@ -84,9 +90,4 @@ function listAnswer(exchanges: readonly StoredExchange[], params: URLSearchParam
   const nextCursor =
     left.length > pageSize && last !== undefined ? sealPageCursor(last.mic, FINGERPRINT) : null
   return listPage(textsOf(page), { pageSize, nextCursor })
-}
-
-function notReadYet(message: string): MirrorRefusal {
-  const hint = 'Try again after the seconds in Retry-After.'
-  return new MirrorRefusal(503, 'unavailable', message, hint, RETRY_AFTER_SECONDS)
 }

@@ -100,7 +100,7 @@ async function keyFindings(
   if (upstream === null || !roles.includes('poller')) return []
   if (!maySpend) return [fine('key', 'not tested (--no-spend)')]
   if (kafka !== null) return [fine('key', 'not tested: with Kafka only the leader counts units')]
-  if (obstacle === null) return checkKey({ upstream, nativeKind: native.kind, dataDir, clock, signal })
+  if (obstacle === null) return checkKey({ upstream, native, dataDir, clock, signal })
   const todo = 'fix that first, then run bridge doctor again'
   return [warn('key', `not tested: ${obstacle}`, todo)]
 }

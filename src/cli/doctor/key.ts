@@ -11,18 +11,19 @@ import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import { openSqliteLog } from '../../log-embedded/log.ts'
 import type { UpstreamSettings } from '../../settings/settings.ts'
 import { createUpstreamClient, type SendPermit } from '../../upstream/client.ts'
-import { type Outcome, oneLine } from '../../upstream/outcome.ts'
+import { failureWords, type Outcome, oneLine, type UpstreamWords } from '../../upstream/outcome.ts'
 import type { Page } from '../../upstream/page.ts'
 import { createTransport } from '../../upstream/transport.ts'
 import { quotaFinding } from './bridge.ts'
 import { type Finding, fail, fine, warn } from './finding.ts'
+import { judgeItems } from './items.ts'
 import { awayWords, REQUEST_TIMEOUT_MS } from './upstream.ts'
 
 /** What is asked, and where its unit is counted. */
 export interface KeyCheck {
   upstream: UpstreamSettings
-  /** The kind upstream writes for its own categories, e.g. `Native`. */
-  nativeKind: string
+  /** Upstream's own word in names of parameters, and the kind that it gives its own categories, e.g. `Native`. */
+  native: { word: string; kind: string }
   /** Must be free: nobody else may hold it. It is made where it is missing. */
   dataDir: string
   clock: Clock
@@ -30,18 +31,12 @@ export interface KeyCheck {
 }
 
 /** Sends one request with the key. Failures of upstream and log are findings; only an abort is thrown. */
-export async function checkKey({
-  upstream,
-  nativeKind,
-  dataDir,
-  clock,
-  signal,
-}: KeyCheck): Promise<Finding[]> {
+export async function checkKey({ upstream, native, dataDir, clock, signal }: KeyCheck): Promise<Finding[]> {
   try {
-    const { log } = openSqliteLog({ dataDir, nativeKind, clock })
+    const { log } = openSqliteLog({ dataDir, nativeKind: native.kind, clock })
     try {
       const writer = new PollerWriter(await log.claim(await log.campaign(signal), signal))
-      const findings = await askOnce(writer, upstream, clock, signal)
+      const findings = await askOnce(writer, { upstream, native }, clock, signal)
       await writer.release()
       return findings
     } finally {
@@ -57,7 +52,7 @@ export async function checkKey({
 
 async function askOnce(
   writer: PollerWriter,
-  upstream: UpstreamSettings,
+  { upstream, native }: Pick<KeyCheck, 'upstream' | 'native'>,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Finding[]> {
@@ -75,19 +70,27 @@ async function askOnce(
     },
     throttle: (until) => sleep(clock, bucket.take(clock.now()) - clock.now(), until),
   }
-  const client = createUpstreamClient(
-    createTransport({ url, key, timeoutMs: REQUEST_TIMEOUT_MS, clock }),
-    () => clock.now(),
-  )
+  const client = createUpstreamClient({
+    transport: createTransport({ url, key, timeoutMs: REQUEST_TIMEOUT_MS, clock }),
+    now: () => clock.now(),
+    nativeWord: native.word,
+  })
   try {
     const outcome = await client.list({ pageSize: plan.pageSize }, 'probe', permit, signal)
     if (!outcome.sent) {
       await writer.commit({ events: [], refunds: [{ atMs: spentMs, units: 1, purpose: 'probe' }] })
     }
-    return [judge(outcome, upstream), quotaNow(writer, upstream, clock.now())]
+    const items = outcome.kind === 'ok' ? judgeItems(outcome.value, native.kind) : []
+    return [judge(outcome, upstream), ...items, quotaNow(writer, upstream, clock.now())]
   } finally {
     await client.close()
   }
+}
+
+/** What upstream said besides its status, after a colon. */
+function saying(words: Partial<UpstreamWords>): string {
+  const said = oneLine(words)
+  return said === '' ? '' : `: ${said}`
 }
 
 function quotaNow(writer: PollerWriter, { plan }: UpstreamSettings, nowMs: number): Finding {
@@ -103,22 +106,22 @@ function judge(outcome: Outcome<Page>, { plan }: UpstreamSettings): Finding {
       return fine('key', `accepted, with pages of ${plan.pageSize} (one request was spent)`)
     case 'unauthorised':
       return failed(
-        `refused with status ${outcome.status}`,
+        `refused with ${failureWords(outcome)}`,
         'correct BRIDGE_UPSTREAM_KEY, or the file that holds it',
       )
     case 'refused':
       return failed(
-        `the first page of ${plan.pageSize} is refused with status ${outcome.status}: ${oneLine(outcome) || 'no reason given'}`,
+        `the first page of ${plan.pageSize} is refused with ${failureWords(outcome)}`,
         `correct BRIDGE_UPSTREAM_PLAN (now ${plan.name}), or set BRIDGE_UPSTREAM_PAGE_SIZE lower`,
       )
     case 'too_many':
       return warn(
         'key',
-        'not tested: the upstream answers 429 (throttled, or quota used up)',
+        `not tested: the upstream answers 429 (throttled, or quota used up)${saying(outcome)}`,
         'check whether another program uses the key, or wait; then run bridge doctor again',
       )
     case 'server_error':
-      return warn('key', `not tested: status ${outcome.status}`, 'run bridge doctor again later')
+      return warn('key', `not tested: ${failureWords(outcome)}`, 'run bridge doctor again later')
     case 'invalid':
       return failed(
         `the response is not a page of announcements: ${outcome.reason}`,

@@ -3,7 +3,7 @@
  * this needs no key and costs no quota.
  */
 import type { Clock } from '../../lifecycle/clock.ts'
-import type { Failure, Timing } from '../../upstream/outcome.ts'
+import { type Failure, failureWords, type Timing } from '../../upstream/outcome.ts'
 import { createTransport } from '../../upstream/transport.ts'
 import { networkWords } from '../client/network-words.ts'
 import { type Finding, fail, fine, warn } from './finding.ts'
@@ -46,7 +46,7 @@ function judge(outcome: { kind: 'ok' } | Failure, url: string): Finding {
     case 'server_error':
       return warn(
         'upstream',
-        `${url} answers with status ${outcome.status}`,
+        `${url} answers with ${failureWords(outcome)}`,
         'the upstream has an error; a bridge keeps retrying, check again later',
       )
     case 'invalid':

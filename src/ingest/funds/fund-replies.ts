@@ -3,8 +3,8 @@
  * be reused. If upstream rejects this bridge's API key, the client gets a 502, because the client did not choose that key.
  */
 import type { FundOutcome } from '../../upstream/fund-client.ts'
-import type { FundReply } from '../../upstream/fund-reply.ts'
-import { oneLine, type UpstreamWords } from '../../upstream/outcome.ts'
+import { type LeaderReply, refused } from '../../upstream/leader-reply.ts'
+import { failureWords, oneLine, type UpstreamWords } from '../../upstream/outcome.ts'
 
 /** How long an answer of upstream stays valid, ms. */
 const VALID_MS = 60_000
@@ -13,25 +13,14 @@ const FAILED_MS = 10_000
 /** Most characters of an answer: a response to another node may have 8 Mi characters, header line included. */
 const LONGEST_TEXT = 8 * 1024 * 1024 - 4096
 
-/** A reply without data. `retryAfterMs` = null: a retry cannot succeed. */
-export function refused(
-  status: number,
-  message: string,
-  hint: string | null,
-  retryAfterMs: number | null,
-  validMs = 0,
-): FundReply {
-  return { status, text: '', refusal: { message, hint }, retryAfterMs, validMs }
-}
-
 /** Forwards upstream's refusal of the client's request with its message, or `otherwise` where it has none. */
-function forwarded(status: 400 | 404, { message, hint }: UpstreamWords, otherwise: string): FundReply {
+function forwarded(status: 400 | 404, { message, hint }: UpstreamWords, otherwise: string): LeaderReply {
   return refused(status, message || otherwise, hint, null, VALID_MS)
 }
 
 /** The reply to a request that was sent. `blockedMs` = how long nothing is sent after a 429. */
-export function replyOf(outcome: FundOutcome, blockedMs: number): FundReply {
-  const failed = (status: number, message: string, hint: string | null = null): FundReply =>
+export function replyOf(outcome: FundOutcome, blockedMs: number): LeaderReply {
+  const failed = (status: number, message: string, hint: string | null = null): LeaderReply =>
     refused(status, message, hint, FAILED_MS, FAILED_MS)
   switch (outcome.kind) {
     case 'ok':
@@ -59,7 +48,7 @@ export function replyOf(outcome: FundOutcome, blockedMs: number): FundReply {
     case 'unauthorised':
       return refused(
         502,
-        `upstream rejects the API key of this bridge with status ${outcome.status}`,
+        `upstream rejects the API key of this bridge with ${failureWords(outcome)}`,
         outcome.status === 403
           ? 'The plan of this bridge may have no fund data: ask its operator.'
           : 'The operator of this bridge must correct BRIDGE_UPSTREAM_KEY: it is wrong or revoked.',
@@ -70,11 +59,11 @@ export function replyOf(outcome: FundOutcome, blockedMs: number): FundReply {
       return refused(
         503,
         'upstream rejected the request for now with status 429',
-        null,
+        oneLine(outcome) || null,
         Math.max(0, blockedMs),
       )
     case 'server_error':
-      return failed(502, `upstream failed with status ${outcome.status}`)
+      return failed(502, `upstream failed with status ${outcome.status}`, oneLine(outcome) || null)
     case 'timeout':
       return failed(504, 'upstream did not answer in time')
     case 'network':

@@ -5,16 +5,15 @@
  */
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
-import type { Requests } from '../../log/requests.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { UpstreamPlan } from '../../settings/settings.ts'
 import type { FundClient } from '../../upstream/fund-client.ts'
-import { encodeReply, type FundReply } from '../../upstream/fund-reply.ts'
-import { fundTarget } from '../../upstream/fund-target.ts'
+import { type FundRequest, fundTarget, readFundTarget } from '../../upstream/fund-target.ts'
 import { createKeptReplies, type KeptReplies } from '../../upstream/kept-replies.ts'
+import { encodeReply, type LeaderReply, refused } from '../../upstream/leader-reply.ts'
 import { isIdle, refillOf } from '../poller/idle-throttle.ts'
 import type { Poller } from '../poller/poller.ts'
-import { refused, replyOf } from './fund-replies.ts'
+import { replyOf } from './fund-replies.ts'
 import { planRefusal, refusalAt } from './refusals.ts'
 
 /** What the request handler is built from. */
@@ -26,7 +25,6 @@ export interface FundRequestHandlerParts {
   plan: UpstreamPlan
   /** Units a week that fund requests may spend. */
   weeklyUnits: number
-  requests: Pick<Requests, 'serve'>
   clock: Clock
   logger: Logger
 }
@@ -42,7 +40,8 @@ const NO_CLIENT = refused(503, 'the client no longer waits for this request', nu
 
 /** A request in the queue, shared by every client that asks for the same target. */
 interface Waiting {
-  reply: Promise<FundReply>
+  readonly request: FundRequest
+  reply: Promise<LeaderReply>
   clients: number
   readonly arrivedMs: number
 }
@@ -60,22 +59,23 @@ export class FundRequestHandler {
     this.#replies = createKeptReplies(parts.clock)
   }
 
-  /** Serves until the signal aborts; rejects only for faults of ours. */
-  run(running: AbortSignal): Promise<void> {
-    return this.#parts.requests.serve(async (request, asked) => {
-      const target = fundTarget(request)
-      if (target === null) return encodeReply(refused(400, 'this is not a fund request', null, null))
-      return encodeReply(await this.#replyTo(target, asked, running))
-    }, running)
+  /**
+   * The encoded reply to a request. `asked` aborts when the client has gone, `running` when this process stops. Rejects only
+   * for faults of ours.
+   */
+  async answer(sent: string, asked: AbortSignal, running: AbortSignal): Promise<string> {
+    const request = readFundTarget(sent)
+    if (request === null) return encodeReply(refused(400, 'this is not a fund request', null, null))
+    return encodeReply(await this.#replyTo(request, asked, running))
   }
 
-  /** `asked` aborts when the client has gone, `running` when this process stops. */
-  async #replyTo(target: string, asked: AbortSignal, running: AbortSignal): Promise<FundReply> {
+  async #replyTo(request: FundRequest, asked: AbortSignal, running: AbortSignal): Promise<LeaderReply> {
+    const target = fundTarget(request)
     while (!this.#isLeading() && !asked.aborted) await sleep(this.#parts.clock, CHECK_MS, asked)
     if (asked.aborted) return NO_CLIENT
-    const known = planRefusal(this.#parts.plan, target) ?? this.#replies.get(target)
+    const known = planRefusal(this.#parts.plan, request) ?? this.#replies.get(target)
     if (known !== null) return known
-    const entry = this.#waiting.get(target) ?? this.#enqueue(target, running)
+    const entry = this.#waiting.get(target) ?? this.#enqueue(target, request, running)
     if (entry === null) {
       const message = `the queue of fund requests at the leading bridge is full (${MOST_WAITING})`
       return refused(503, message, null, QUEUE_FULL_RETRY_MS)
@@ -94,10 +94,10 @@ export class FundRequestHandler {
   }
 
   /** A new entry at the end of the queue; null where the queue is full. */
-  #enqueue(target: string, running: AbortSignal): Waiting | null {
+  #enqueue(target: string, request: FundRequest, running: AbortSignal): Waiting | null {
     if (this.#waiting.size >= MOST_WAITING) return null
     const reply = this.#queue.then(() => this.#send(target, entry, running))
-    const entry: Waiting = { reply, clients: 0, arrivedMs: this.#parts.clock.now() }
+    const entry: Waiting = { request, reply, clients: 0, arrivedMs: this.#parts.clock.now() }
     this.#queue = reply.catch(() => undefined)
     this.#waiting.set(target, entry)
     const remove = (): void => this.#remove(target, entry)
@@ -110,7 +110,7 @@ export class FundRequestHandler {
   }
 
   /** Sends the request as soon as it may leave; gives up once no client waits for it. */
-  async #send(target: string, entry: Waiting, running: AbortSignal): Promise<FundReply> {
+  async #send(target: string, entry: Waiting, running: AbortSignal): Promise<LeaderReply> {
     const { clock } = this.#parts
     const frontMs = clock.now()
     while (!running.aborted && entry.clients > 0) {
@@ -120,7 +120,7 @@ export class FundRequestHandler {
       if (this.#isLeading()) {
         const refusal = refusalAt(this.#parts, nowMs)
         if (refusal !== null) return refusal
-        const reply = this.#mayLeave(nowMs) ? await this.#ask(target, entry.arrivedMs, frontMs) : null
+        const reply = this.#mayLeave(nowMs) ? await this.#ask(target, entry, frontMs) : null
         if (reply !== null) return reply
       }
       await sleep(clock, CHECK_MS, running)
@@ -129,9 +129,9 @@ export class FundRequestHandler {
   }
 
   /** Null where this process lost the lead meanwhile. */
-  async #ask(target: string, arrivedMs: number, frontMs: number): Promise<FundReply | null> {
+  async #ask(target: string, { request, arrivedMs }: Waiting, frontMs: number): Promise<LeaderReply | null> {
     const { poller, client, clock, logger } = this.#parts
-    const outcome = await poller.proxy((call) => client.get(target, call))
+    const outcome = await poller.proxy((call) => client.get(request, call))
     if (outcome === null) return null
     const reply = replyOf(outcome, poller.state.blockedUntilMs - clock.now())
     logger.info('fund_request.proxied', {

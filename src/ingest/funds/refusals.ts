@@ -6,18 +6,16 @@ import { isoMillis } from '../../core/dates.ts'
 import { planIncludes } from '../../core/plans.ts'
 import { type Quota, quotaAt } from '../../governor/quota/ledger.ts'
 import type { UpstreamPlan } from '../../settings/settings.ts'
-import type { FundReply } from '../../upstream/fund-reply.ts'
-import { pageSizeOf } from '../../upstream/fund-target.ts'
+import type { FundRequest } from '../../upstream/fund-target.ts'
+import { type LeaderReply, refused } from '../../upstream/leader-reply.ts'
 import type { Poller } from '../poller/poller.ts'
-import { refused } from './fund-replies.ts'
 
 /** Clients wait for at most 10 s: a longer block is reported to them at once. */
 const LONGEST_WAIT_MS = 10_000
 
 /** Why this request is never sent; null where it may be. */
-export function planRefusal(plan: UpstreamPlan, target: string): FundReply | null {
-  const pageSize = pageSizeOf(target)
-  if (pageSize === null || pageSize <= plan.pageSize) return null
+export function planRefusal(plan: UpstreamPlan, { pageSize }: FundRequest): LeaderReply | null {
+  if (pageSize === undefined || pageSize <= plan.pageSize) return null
   return refused(
     400,
     `pageSize ${pageSize} is above the maximum of the upstream plan, ${plan.pageSize}`,
@@ -30,7 +28,7 @@ export function planRefusal(plan: UpstreamPlan, target: string): FundReply | nul
 export function refusalAt(
   { plan, poller, weeklyUnits }: { plan: UpstreamPlan; poller: Pick<Poller, 'state'>; weeklyUnits: number },
   nowMs: number,
-): FundReply | null {
+): LeaderReply | null {
   const { ledger, upstream, blockedUntilMs } = poller.state
   const { weeklyQuota, quotaReset } = plan
   if (!planIncludes(plan.name, 'advanced')) {
@@ -57,7 +55,7 @@ export function refusalAt(
     : null
 }
 
-function exhausted(what: string, { limit, used, resetMs }: Quota, nowMs: number): FundReply {
+function exhausted(what: string, { limit, used, resetMs }: Quota, nowMs: number): LeaderReply {
   const hint = `Units come back from ${isoMillis(resetMs)} on. BRIDGE_GATEWAY_WEEKLY_UNITS is the share of fund requests.`
   return refused(429, `${what} is used up: ${used} of ${limit} units this week`, hint, resetMs - nowMs)
 }

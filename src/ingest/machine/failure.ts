@@ -193,10 +193,12 @@ function paidWaitMs(context: StepContext, waitMs: number, is429: boolean): numbe
 }
 
 function detailsOf(failure: Failure): Record<string, unknown> {
-  if (failure.kind === 'too_many') return { retryAfter: failure.retryAfter }
   if (failure.kind === 'timeout') return { phase: failure.phase }
   if (failure.kind === 'invalid') return { reason: failure.reason }
   if (failure.kind === 'network') return { reason: failure.message }
-  if (failure.kind === 'refused') return { status: failure.status, reason: oneLine(failure) }
-  return { status: failure.status }
+  const reason = oneLine(failure)
+  return {
+    ...(failure.kind === 'too_many' ? { retryAfter: failure.retryAfter } : { status: failure.status }),
+    ...(reason !== '' && { reason }),
+  }
 }

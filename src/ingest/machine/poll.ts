@@ -5,7 +5,7 @@
 import { DAY_MS } from '../../core/durations.ts'
 import { ITEMS_A_DAY } from '../../governor/arrivals/profile.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
-import type { UpstreamListQuery } from '../../upstream/client.ts'
+import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { learnFromPoll, savedProfile, situationOf } from './arrival-learning.ts'
 import { rescanAfterPoll } from './burst.ts'

@@ -13,8 +13,9 @@ import { sleep } from '../../lifecycle/clock.ts'
 import { rejectedHash, type Term } from '../../log/events.ts'
 import type { Log } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
-import type { UpstreamClient, UpstreamListQuery } from '../../upstream/client.ts'
+import type { UpstreamClient } from '../../upstream/client.ts'
 import type { FundCall, FundOutcome } from '../../upstream/fund-client.ts'
+import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Page } from '../../upstream/page.ts'
 import type {
   IngestConfig,

@@ -2,7 +2,6 @@
  * Converts the stock exchanges in `data/iso10383.ts` into the JSON of the upstream's specification (§2.9 to §2.11).
  */
 import type { ReferenceStore } from '../../api/mirror/reference-routes.ts'
-import type { StoredExchange } from '../../archive/exchanges.ts'
 import { EXCHANGES_PATH } from '../../core/upstream-paths.ts'
 import { registryLines } from '../data/iso10383.ts'
 
@@ -13,7 +12,8 @@ export function createExchanges(): ReferenceStore {
     .filter((record) => record.trim() !== '')
     .map(exchangeOf)
   const byMic = new Map(exchanges.map((exchange) => [exchange.mic, exchange]))
-  return { exchanges: () => exchanges, exchange: (mic) => byMic.get(mic) ?? null }
+  const list = exchanges.map(({ mic, listed }) => ({ mic, text: listed }))
+  return { list: () => list, detail: (mic) => byMic.get(mic)?.detail ?? null }
 }
 
 /** Members of an exchange after its MIC, in the order of the registry's fields. */
@@ -22,8 +22,8 @@ const members = [
   ...['creationDate', 'lastUpdateDate', 'expiryDate', 'comments'],
 ]
 
-/** Parses one exchange: its line and those of its segments. */
-function exchangeOf(record: string): StoredExchange {
+/** Parses one exchange, its line and those of its segments, to the texts of its entry in the list and of its detail. */
+function exchangeOf(record: string): { mic: string; listed: string; detail: string } {
   const [line = '', ...segmentLines] = record.trim().split('\n')
   const [mic = '', ...texts] = line.split('|')
   const facts = Object.fromEntries(members.map((member, index) => [member, texts[index] || null]))

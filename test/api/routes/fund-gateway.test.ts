@@ -3,7 +3,7 @@ import type { FundQuery } from '../../../src/api/mirror/fund-routes.ts'
 import { MirrorRefusal } from '../../../src/api/mirror/refusal.ts'
 import { createFundGateway } from '../../../src/api/routes/fund-gateway.ts'
 import type { RequestHandler } from '../../../src/log/requests.ts'
-import { encodeReply } from '../../../src/upstream/fund-reply.ts'
+import { encodeReply } from '../../../src/upstream/leader-reply.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 

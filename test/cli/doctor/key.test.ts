@@ -19,14 +19,18 @@ beforeAll(async () => {
 afterAll(() => sandbox.close())
 
 /** The findings of one check as `level name`; the default upstream is the sandbox. */
-async function check(dataDir: string, changes: { url?: string; weeklyQuota?: number } = {}) {
-  const { url = sandbox.url, weeklyQuota = 5000 } = changes
+async function check(
+  dataDir: string,
+  changes: { url?: string; weeklyQuota?: number; nativeWord?: string } = {},
+) {
+  const { url = sandbox.url, weeklyQuota = 5000, nativeWord = 'native' } = changes
   const upstream: UpstreamSettings = {
     url,
     key: sandbox.key,
     plan: { ...plans.ultimate, name: 'ultimate', weeklyQuota, quotaReset: 'rolling' },
   }
-  const findings = await checkKey({ upstream, nativeKind: 'Native', dataDir, clock: systemClock, signal })
+  const native = { word: nativeWord, kind: `${nativeWord.charAt(0).toUpperCase()}${nativeWord.slice(1)}` }
+  const findings = await checkKey({ upstream, native, dataDir, clock: systemClock, signal })
   return findings.map(({ level, name, finding }) => `${level} ${name}: ${finding}`)
 }
 
@@ -35,6 +39,7 @@ test('an exhausted week is reported without a request, and spent units stay coun
   const before = sandbox.usage().requests
   expect(await check(directory.path, { weeklyQuota: 1 })).toEqual([
     expect.stringContaining('ok key: accepted, with pages of 200'),
+    expect.stringMatching(/^ok items: \d+ announcements, all as specified$/),
     expect.stringContaining('warn quota: 0 of 1 requests left, 1 used'),
   ])
   expect(await check(directory.path, { weeklyQuota: 1 })).toEqual([
@@ -71,7 +76,7 @@ test('nothing is sent if no unit can be counted: another process holds the direc
 
 test.each([
   [{ kind: 'throttle-429' } as const, /^warn key: not tested: the upstream answers 429/],
-  [{ kind: 'status', status: 503 } as const, /^warn key: not tested: status 503/],
+  [{ kind: 'status', status: 503 } as const, /^warn key: not tested: status 503: \w+/],
   [{ kind: 'html-200' } as const, /^fail key: the response is not a page/],
 ])('an upstream that does %j is reported accurately, and its unit stays counted', async (fault, words) => {
   using directory = temporaryDirectory()
@@ -80,4 +85,25 @@ test.each([
     expect.stringMatching(words),
     expect.stringContaining('4999 of 5000'),
   ])
+})
+
+test('a wrong word for the upstream’s own categories is found, with the words that occur', async () => {
+  using directory = temporaryDirectory()
+  expect(await check(directory.path, { nativeWord: 'house' })).toContainEqual(
+    expect.stringMatching(/^warn items: no category has the kind "House", but there are "Native"/),
+  )
+})
+
+test('announcements that differ from the specification are counted, with the first difference', async () => {
+  using directory = temporaryDirectory()
+  const odd = await startSandbox({ scenario: 'null-version', plan: 'ultimate' }, { clock: systemClock })
+  try {
+    odd.moveForward(120_000)
+    const found = await check(directory.path, { url: odd.url })
+    expect(found).toContainEqual(
+      expect.stringMatching(/^ok items: 10 of 40 announcements differ from the specification \(version: /),
+    )
+  } finally {
+    await odd.close()
+  }
 })

@@ -1,6 +1,8 @@
-/** Serves exchange references to a scan from a list that a test changes. */
+/** Serves exchange references from a list that a test changes. */
+
+import type { Throttle } from '../../../src/upstream/client.ts'
 import type { Failure, Outcome } from '../../../src/upstream/outcome.ts'
-import type { ReferenceClient } from '../../../src/upstream/reference-client.ts'
+import type { ExchangeListQuery, ReferenceClient } from '../../../src/upstream/reference-client.ts'
 import type { ManualClock } from '../../support/time/manual-clock.ts'
 
 export interface ReferenceUpstream extends ReferenceClient {
@@ -34,21 +36,21 @@ export function createReferenceUpstream(clock: ManualClock, mics: readonly strin
     failing: new Map(),
     nextCursor: 'honest',
     requests,
-    async exchanges({ pageSize, pageCursor }, permit, signal) {
+    async exchanges({ pageSize, pageCursor }: ExchangeListQuery, permit: Throttle, signal: AbortSignal) {
       await permit.throttle(signal)
       return answered(`list ${pageCursor ?? ''}`, signal, () => {
         const from = Number(pageCursor ?? 0)
-        const all = [...upstream.held].map(([mic, { listed }]) => ({ mic, text: listed }))
+        const all = [...upstream.held].map(([mic, { listed }]) => ({ mic, text: listed, value: { mic } }))
         const honest = from + pageSize < all.length ? String(from + pageSize) : null
         const nextCursor = upstream.nextCursor === 'honest' ? honest : upstream.nextCursor
         return { exchanges: all.slice(from, from + pageSize), unreadable: 0, nextCursor }
       })
     },
-    async exchange(mic, permit, signal) {
+    async exchange(mic: string, permit: Throttle, signal: AbortSignal) {
       await permit.throttle(signal)
       return answered(mic, signal, () => {
         const detail = upstream.held.get(mic)?.detail
-        return detail === undefined || detail === '' ? null : { mic, text: detail }
+        return detail === undefined || detail === '' ? null : { mic, text: detail, value: { mic } }
       })
     },
   }

@@ -6,7 +6,8 @@ import { FundRequestHandler } from '../../../src/ingest/funds/fund-request-handl
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
 import type { Poller } from '../../../src/ingest/poller/poller.ts'
 import type { FundOutcome } from '../../../src/upstream/fund-client.ts'
-import { decodeReply } from '../../../src/upstream/fund-reply.ts'
+import { fundTarget } from '../../../src/upstream/fund-target.ts'
+import { decodeReply } from '../../../src/upstream/leader-reply.ts'
 import { until } from '../../support/http/api-server.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
@@ -49,7 +50,8 @@ function openHandler(
   const handler = new FundRequestHandler({
     poller,
     client: {
-      async get(target) {
+      async get(request) {
+        const target = fundTarget(request)
         sent.push({ target, besidePoll: state.request !== null })
         const timing = { startedMs: clock.now(), endedMs: clock.now(), serverMs: null, sent: true }
         return { ...timing, kind: 'ok', value: `{"data":"${target}"}`, ...options.outcome } as FundOutcome
@@ -58,11 +60,13 @@ function openHandler(
     bucket,
     plan: { ...plan, name: options.name ?? 'advanced' },
     weeklyUnits: options.weeklyUnits ?? 500,
-    requests: log.requests,
     clock,
     logger: keepingLogger().logger,
   })
-  const running = handler.run(stop.signal)
+  const running = log.requests.serve(
+    (request, asked) => handler.answer(request, asked, stop.signal),
+    stop.signal,
+  )
   onTestFinished(async () => {
     stop.abort()
     await running

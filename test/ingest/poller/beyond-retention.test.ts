@@ -44,6 +44,7 @@ it('publishes new items, skips items that may have been published and dropped, a
   }
   const ingest = createIngest({
     upstream: { url: upstream.url, key: 'key', plan },
+    native: { word: 'native' },
     gatewayUnits: 0,
     backfillMs: 0,
     calendar: createCalendar(),

@@ -47,6 +47,7 @@ it('a failed claim releases its writer before the next try', async () => {
       plan: { ...plans.advanced, name: 'advanced', quotaReset: 'rolling' },
     },
     ...{
+      native: { word: 'native' },
       gatewayUnits: 0,
       backfillMs: 0,
       calendar: createCalendar(),

@@ -39,7 +39,7 @@ test('the leader parses a response once and no item again; the archive equals on
   const answer = readPage(JSON.stringify({ data: [item], meta: { paging: { nextCursor: null } } }))
   if (!answer.ok) throw new Error(answer.reason)
   const never = (): boolean => false
-  const { fresh } = readItems(answer.page, (guids) => ahead.latestOf(guids), never, never, 0)
+  const { fresh } = readItems(answer.value, (guids) => ahead.latestOf(guids), never, never, 0)
   const config = { rounds: null, calendar: createCalendar() }
   const context = { state: initialState(), actions: [], config, nowMs: 0 } as unknown as StepContext
   publish(context, { purpose: 'poll', items: fresh })

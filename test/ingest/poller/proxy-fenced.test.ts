@@ -25,6 +25,7 @@ it('a fenced writer does not send a proxied request, and its poller campaigns ag
       plan: { ...plans.advanced, name: 'advanced', quotaReset: 'rolling' },
     },
     ...{
+      native: { word: 'native' },
       gatewayUnits: 500,
       backfillMs: 0,
       calendar: createCalendar(),

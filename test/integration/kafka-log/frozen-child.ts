@@ -17,7 +17,7 @@ const clock = systemClock
 const log = openKafkaLog(kafkaLogOptions(brokers.split(','), prefix))
 const writer = await claimed(log)
 const transport = createTransport({ url, key: 'k', timeoutMs: 30_000, clock })
-const client = createUpstreamClient(transport, clock.now)
+const client = createUpstreamClient({ transport, now: clock.now, nativeWord: 'native' })
 const bucket = {
   take(nowMs: number) {
     process.kill(process.pid, 'SIGSTOP')

@@ -8,7 +8,10 @@ interface Detail {
   [member: string]: unknown
 }
 
-const details = (createExchanges().exchanges() ?? []).map(({ detail }) => JSON.parse(detail ?? '') as Detail)
+const exchanges = createExchanges()
+const details = await Promise.all(
+  (await exchanges.list()).map(async ({ mic }) => JSON.parse((await exchanges.detail(mic)) ?? '') as Detail),
+)
 
 test('the list has twenty to sixty exchanges, sorted by MIC, with every status of the registry', () => {
   const mics = details.map(({ mic }) => mic)

@@ -271,6 +271,7 @@ function createLives(parts: {
     })
     const ingest = createIngest({
       upstream: upstreamOf(plan, sandbox),
+      native: { word: 'native' },
       gatewayUnits: 0,
       backfillMs: plan.backfillMs,
       calendar: createCalendar(),

@@ -1,6 +1,6 @@
 /** Simulates a correct upstream with time-keyed cursors: its items and the pages it serves. Failures are `ingest-world.ts`'s. */
 import { isoSeconds } from '../../../src/core/dates.ts'
-import type { UpstreamListQuery } from '../../../src/upstream/client.ts'
+import type { UpstreamListQuery } from '../../../src/upstream/list-parameters.ts'
 import type { Page } from '../../../src/upstream/page.ts'
 
 export interface WorldItem {

@@ -1,9 +1,12 @@
-/** Encodes the leader's reply to a client's request for fund data as text, and decodes it on the node that the client asked. */
-/** The reply to one fund request. */
-export interface FundReply {
+/**
+ * Encodes the leader's reply to a node that asked it for data of upstream (fund data, exchange references) as text, and
+ * decodes it on that node.
+ */
+/** The reply to one request. */
+export interface LeaderReply {
   /** HTTP status. */
   status: number
-  /** The body of a 200 as upstream sent it; empty with a refusal. */
+  /** What was asked for, with a 200; empty with a refusal. */
   text: string
   /** The error message; null with a 200. */
   refusal: { message: string; hint: string | null } | null
@@ -13,24 +16,35 @@ export interface FundReply {
   validMs: number
 }
 
+/** A reply without data. `retryAfterMs` = null: a retry cannot succeed. */
+export function refused(
+  status: number,
+  message: string,
+  hint: string | null,
+  retryAfterMs: number | null,
+  validMs = 0,
+): LeaderReply {
+  return { status, text: '', refusal: { message, hint }, retryAfterMs, validMs }
+}
+
 /** The reply as text: a header line in JSON, then the body. */
-export function encodeReply({ text, ...head }: FundReply): string {
+export function encodeReply({ text, ...head }: LeaderReply): string {
   return `${JSON.stringify(head)}\n${text}`
 }
 
 /** The reply in a text; null where it cannot be read, for example from a leader of another version. */
-export function decodeReply(encoded: string): FundReply | null {
+export function decodeReply(encoded: string): LeaderReply | null {
   const end = encoded.indexOf('\n')
   try {
     const head: unknown = JSON.parse(encoded.slice(0, end))
-    const reply = { ...(head as Omit<FundReply, 'text'>), text: encoded.slice(end + 1) }
+    const reply = { ...(head as Omit<LeaderReply, 'text'>), text: encoded.slice(end + 1) }
     return isReply(reply) ? reply : null
   } catch {
     return null
   }
 }
 
-function isReply({ status, refusal, retryAfterMs, validMs }: FundReply): boolean {
+function isReply({ status, refusal, retryAfterMs, validMs }: LeaderReply): boolean {
   const hasReason = refusal === null ? status === 200 : typeof refusal?.message === 'string' && status >= 400
   const isRetryValid = retryAfterMs === null || Number.isFinite(retryAfterMs)
   return Number.isInteger(status) && status <= 599 && hasReason && isRetryValid && Number.isFinite(validMs)
