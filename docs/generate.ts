@@ -98,7 +98,8 @@ function metricsPage(): string {
   return page(
     'Metrics',
     'On the ops listener at `/metrics`, as Prometheus text. Labels are closed sets and every series is there at zero',
-    "from the start. Node's own metrics (`process_*`, `nodejs_*`) come with them. Figures of one client or one gap are",
+    'from the start, except what only the leader knows: other processes have no series of that. ' +
+      "Node's own metrics (`process_*`, `nodejs_*`) come with them. Figures of one client or one gap are",
     'in the API and the log, not in labels.',
     '',
     ...table(['Name', 'Type', 'Meaning', 'Labels'], rows),
@@ -268,7 +269,7 @@ export function documentedRoutes(): AnyRoute[] {
     logger: createLogger({ level: 'silent', secrets: [] }),
     credentials: { authenticate: () => 'unknown', findCaller: () => 'unknown', tickets: noTickets },
     corsOrigins: [],
-    upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'closed' }),
+    upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'closed', asOf: null }),
     maxClients: 0,
   })
   const status = statusRoute(() => {

@@ -4,26 +4,26 @@
  */
 import { type Api, createApi, NO_API } from '../api/api.ts'
 import type { Status } from '../api/routes/status.ts'
-import type { Ingest } from '../ingest/ingest.ts'
 import type { Access } from './access.ts'
 import { productChannels } from './channels.ts'
 import { hasRole, type StartContext } from './context.ts'
+import type { LeaderView } from './leader-report.ts'
 import type { Storage } from './storage.ts'
 
 /** Registers the roles that keep its tables up to date; empty for a process without the role `api`. */
 export function buildApi(
   context: StartContext,
-  parts: { storage: Storage; access: Access; ingest: Ingest | null; status: () => Status },
+  parts: { storage: Storage; access: Access; leader: LeaderView; status: () => Status },
 ): Api {
   if (!hasRole(context, 'api')) return NO_API
-  const { settings, clock, roles } = context
-  const { storage, access, ingest, status } = parts
+  const { settings, roles } = context
+  const { storage, access, leader, status } = parts
   const api = createApi({
     ...context,
     ...storage,
     ...access,
     status,
-    upstreamNowMs: () => ingest?.upstreamNowMs() ?? clock.now(),
+    upstreamNowMs: () => leader.upstreamNowMs(),
     nativeWord: settings.native.word,
     servesFunds: settings.gatewayUnits !== 0,
     channels: productChannels(settings.kafka?.topics ?? null),

@@ -13,6 +13,7 @@ import { buildAccess } from './access.ts'
 import { buildApi } from './api.ts'
 import { type AppParts, type StartContext, startContext } from './context.ts'
 import { buildLeader } from './leader.ts'
+import { buildLeaderView } from './leader-report.ts'
 import { listenOps, listenPublic } from './listeners.ts'
 import { createStatus } from './status.ts'
 import { openStorage } from './storage.ts'
@@ -60,9 +61,10 @@ async function start(context: StartContext) {
   const ingest = buildLeader(context, storage)
   const access = buildAccess(context, storage)
   const { webhooks, routes: webhookRoutes } = buildWebhooks(context, storage, access)
-  const status = createStatus({ ...context, ...context.settings, ...storage, ingest })
-  const api = buildApi(context, { storage, access, ingest, status })
-  const streams = buildStreams(context, storage, access, ingest)
+  const leader = buildLeaderView(context, storage, ingest)
+  const status = createStatus({ ...context, ...context.settings, ...storage, leader })
+  const api = buildApi(context, { storage, access, leader, status })
+  const streams = buildStreams(context, storage, access, leader)
   const publicListener = await listenPublic(context, access, {
     routes: api.documented([...api.routes, ...webhookRoutes, ...(streams?.routes ?? [])]),
     mounts: api.mounts,

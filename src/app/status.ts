@@ -1,16 +1,15 @@
 /**
- * Assembles the response of `GET /v1/status` from the parts that this process runs.
+ * Assembles the response of `GET /v1/status` from what this process knows itself, and from what the leader reports.
  */
-import { hostname } from 'node:os'
 import type { Status } from '../api/routes/status.ts'
 import type { Reader } from '../archive/reading/reader.ts'
 import type { Replicator } from '../archive/replica/replicator.ts'
 import type { Calendar } from '../core/calendar/calendar.ts'
-import { isoMillis } from '../core/dates.ts'
-import type { Ingest } from '../ingest/ingest.ts'
+import { UNKNOWN_QUOTA } from '../http/schemas/leader-report-schema.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Log } from '../log/log.ts'
 import type { RoleName } from '../settings/settings.ts'
+import type { LeaderView } from './leader-report.ts'
 
 /** What the status is read from. */
 export interface StatusParts {
@@ -18,27 +17,33 @@ export interface StatusParts {
   log: Log
   reader: Reader
   replicator: Replicator
-  /** null on a node without the role `poller`. */
-  ingest: Ingest | null
+  leader: LeaderView
   calendar: Calendar
   clock: Clock
 }
 
-const NO_QUOTA = { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null }
-const NEVER_POLLED = { state: 'waiting', lastGoodPollMs: null, nextPollMs: null } as const
-
-/** Returns a function that gives the present status. */
-export function createStatus(parts: StatusParts): () => Status {
-  const { reader, replicator, ingest, clock } = parts
-  const upstream = createUpstreamStatus(parts)
-  const self = `${hostname()}:${process.pid}`
+/** Returns a function that gives the present status. What this process does not know is null. */
+export function createStatus({
+  reader,
+  replicator,
+  leader,
+  calendar,
+  clock,
+  ...parts
+}: StatusParts): () => Status {
   return () => {
     const nowMs = clock.now()
-    const sinceMs = ingest?.poller.leaderSinceMs ?? null
+    const { report = null, isOwn = false } = leader.report() ?? {}
+    const { id = null, since = null } = report?.leader ?? {}
     return {
-      leader: { id: sinceMs === null ? null : self, since: timeOrNull(sinceMs), self: sinceMs !== null },
-      upstream: upstream(),
-      quota: ingest === null ? NO_QUOTA : quotaOf(ingest, nowMs),
+      leader: { id, since, self: isOwn },
+      upstream: {
+        state: report?.upstreamState ?? null,
+        lastGoodPoll: report?.lastGoodPoll ?? null,
+        nextPoll: report?.nextPoll ?? null,
+        phase: calendar.phase(nowMs),
+      },
+      quota: report?.quota ?? UNKNOWN_QUOTA,
       log: {
         kind: parts.log.kind,
         epoch: reader.epoch,
@@ -51,35 +56,10 @@ export function createStatus(parts: StatusParts): () => Status {
         lagSeconds: replicator.lag.sinceMs === null ? 0 : (nowMs - replicator.lag.sinceMs) / 1000,
         filled: replicator.replica.filling?.share ?? 1,
       },
-      completeness: ingest?.completeness ?? 'polls+fills',
-      gaps: [...(ingest?.openGaps() ?? [])],
+      completeness: report?.completeness ?? null,
+      gaps: report?.gaps ?? null,
       roles: [...parts.roles],
+      asOf: report?.asOf ?? null,
     }
   }
-}
-
-/** Only the status of the upstream, for the heartbeats of streams. */
-export function createUpstreamStatus({
-  ingest,
-  calendar,
-  clock,
-}: Pick<StatusParts, 'ingest' | 'calendar' | 'clock'>): () => Status['upstream'] {
-  return () => {
-    const upstream = ingest?.upstream() ?? NEVER_POLLED
-    return {
-      state: upstream.state,
-      lastGoodPoll: timeOrNull(upstream.lastGoodPollMs),
-      nextPoll: timeOrNull(upstream.nextPollMs),
-      phase: calendar.phase(clock.now()),
-    }
-  }
-}
-
-function quotaOf(ingest: Ingest, nowMs: number) {
-  const { limit, used, remaining, resetMs, forecast, drift } = ingest.quota(nowMs)
-  return { limit, used, remaining, reset: isoMillis(resetMs), forecast, drift }
-}
-
-function timeOrNull(ms: number | null): string | null {
-  return ms === null ? null : isoMillis(ms)
 }

@@ -1,34 +1,33 @@
 /**
- * Publishes the leader's heartbeat to the Kafka topic for status messages, every 15 s and after each successful poll. A
- * heartbeat holds the last sequence, the times of the last and next poll, the number of open gaps (spans of time in which
- * items may be missing), and the quota left.
+ * Publishes the leader's heartbeat to the Kafka topic for status messages: every 15 s, after each successful poll, and when
+ * this process has taken over. A heartbeat holds the last sequence and everything else that only the leader knows.
  */
 import type { Calendar } from '../core/calendar/calendar.ts'
-import { isoMillis } from '../core/dates.ts'
-import { quotaAt } from '../governor/quota/ledger.ts'
+import { MOST_REPORTED_GAPS } from '../http/schemas/leader-report-schema.ts'
 import { type Clock, sleep } from '../lifecycle/clock.ts'
 import type { StatusMessage } from '../log/events.ts'
 import type { Logger } from '../obs/logger.ts'
-import { type IngestConfig, type IngestState, nextPollAtMs } from './machine/state.ts'
+import { type Reporter, reportOf } from './leader-report.ts'
+import { type IngestState, isInformed } from './machine/state.ts'
 import type { Observer } from './poller/ingest-metrics.ts'
 
 /** Longest time between two heartbeats of a leader, ms. */
 const HEARTBEAT_MS = 15_000
 
 /** What a heartbeat is built from. */
-export interface HeartbeatParts {
+export interface HeartbeatParts extends Reporter {
   /** Publishes a message to the status topic. */
   publish(value: StatusMessage): Promise<void>
   calendar: Calendar
-  config: Pick<IngestConfig, 'weeklyQuota' | 'quotaReset'>
   clock: Clock
   logger: Logger
 }
 
 /** A heartbeat that publishes nothing before the poller leads. */
-export function createHeartbeat({ publish, calendar, config, clock, logger }: HeartbeatParts) {
+export function createHeartbeat(parts: HeartbeatParts) {
+  const { publish, calendar, clock, logger } = parts
   let state: IngestState | null = null
-  let isLeading = false
+  let leaderSinceMs: number | null = null
   let wake = new AbortController()
   let isFailing = false
 
@@ -42,43 +41,48 @@ export function createHeartbeat({ publish, calendar, config, clock, logger }: He
       isFailing = true
     }
   }
-  const heartbeatOf = (of: IngestState): StatusMessage => ({
-    type: 'heartbeat',
-    epoch: of.head.epoch,
-    sequence: of.head.sequence,
-    lastGoodPoll: timeOrNull(of.lastGoodPollMs),
-    nextPoll: timeOrNull(nextPollAtMs(of)),
-    phase: calendar.phase(clock.now()),
-    openGaps: of.head.openGaps.length,
-    quotaRemaining: quotaAt(of.ledger, config.weeklyQuota, config.quotaReset, clock.now()).remaining,
-  })
+  const heartbeatOf = (of: IngestState, sinceMs: number): StatusMessage => {
+    const nowMs = clock.now()
+    const { lastGoodPoll, nextPoll, gaps, ...report } = reportOf(of, sinceMs, parts, nowMs)
+    return {
+      type: 'heartbeat',
+      epoch: of.head.epoch,
+      sequence: of.head.sequence,
+      lastGoodPoll,
+      nextPoll,
+      phase: calendar.phase(nowMs),
+      openGaps: gaps.length,
+      quotaRemaining: report.quota.remaining,
+      ...report,
+      gaps: gaps.slice(0, MOST_REPORTED_GAPS),
+    }
+  }
 
   return {
     /** An observer that forwards to the given one and notes the poller's state for the next heartbeat. */
     observing: (observer: Observer): Observer => ({
       ...observer,
-      leads(isLeader) {
-        observer.leads(isLeader)
-        isLeading = isLeader
+      leads(sinceMs) {
+        observer.leads(sinceMs)
+        leaderSinceMs = sinceMs
       },
       stateChanged(next, nowMs) {
         observer.stateChanged(next, nowMs)
         const hasPolled = next.lastGoodPollMs !== (state?.lastGoodPollMs ?? null)
+        const hasClaimed = next.head.epoch !== (state?.head.epoch ?? '')
         state = next
-        if (hasPolled) wake.abort()
+        if (hasPolled || hasClaimed) wake.abort()
       },
     }),
     /** Publishes until the signal aborts, then resolves. Never rejects: a heartbeat that fails is logged and dropped. */
     async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         wake = new AbortController()
-        if (isLeading && state !== null && state.head.epoch !== '') await publishOrLog(heartbeatOf(state))
+        if (state !== null && isInformed(state, leaderSinceMs)) {
+          await publishOrLog(heartbeatOf(state, leaderSinceMs))
+        }
         await sleep(clock, HEARTBEAT_MS, AbortSignal.any([signal, wake.signal]))
       }
     },
   }
-}
-
-function timeOrNull(ms: number | null): string | null {
-  return ms === null ? null : isoMillis(ms)
 }

@@ -2,8 +2,8 @@
  * Builds the role `poller` of a process: the poller and the tasks beside it for heartbeat, daily reports, exchange reference
  * data and fund requests.
  */
+import { hostname } from 'node:os'
 import type { Calendar } from '../core/calendar/calendar.ts'
-import { quotaAt } from '../governor/quota/ledger.ts'
 import { createTokenBucket } from '../governor/quota/token-bucket.ts'
 import { completenessOf, reconciliationBudget } from '../governor/schedule/daily-reconciliation.ts'
 import { plannedPacing, withoutGateway } from '../governor/schedule/pacing.ts'
@@ -20,9 +20,9 @@ import { createTransport } from '../upstream/transport.ts'
 import { isReferenceTarget, ReferenceRequestHandler } from './exchanges/reference-request-handler.ts'
 import { FundRequestHandler } from './funds/fund-request-handler.ts'
 import { createHeartbeat } from './heartbeat.ts'
-import { gapOf } from './machine/publish.ts'
-import { type IngestConfig, nextPollAtMs } from './machine/state.ts'
-import { createObserver, forecast } from './poller/ingest-metrics.ts'
+import { aheadMs, type OwnReport, reportOf } from './leader-report.ts'
+import { type IngestConfig, isInformed, nextPollAtMs } from './machine/state.ts'
+import { createObserver } from './poller/ingest-metrics.ts'
 import { Poller, type PollerParts } from './poller/poller.ts'
 import { DayKeeper } from './reconciliation/day-keeper.ts'
 
@@ -55,7 +55,7 @@ export interface IngestParts
   metrics: Metrics
 }
 
-/** The poller role, and what the status page reads of it. */
+/** The poller role, and what it reports as the leader. */
 export type Ingest = ReturnType<typeof createIngest>
 
 /** Builds the role; nothing runs before its tasks do. */
@@ -72,8 +72,12 @@ export function createIngest(parts: IngestParts) {
   const client = createUpstreamClient({ transport, now: () => clock.now(), nativeWord: native.word })
   const bucket = createTokenBucket(plan)
   const metricsObserver = createObserver(metrics, config)
+  const completeness = completenessOf(withoutGateway({ ...plan, gatewayUnits }))
+  const reporter = { processId: `${hostname()}:${process.pid}`, config, completeness }
   const heartbeat =
-    log.publishStatus === undefined ? null : createHeartbeat({ ...parts, publish: log.publishStatus, config })
+    log.publishStatus === undefined
+      ? null
+      : createHeartbeat({ ...parts, ...reporter, publish: log.publishStatus })
   const observer = heartbeat?.observing(metricsObserver) ?? metricsObserver
   const poller = new Poller({ ...parts, client, bucket, config, observer })
   const beside = { poller, bucket, log, clock, logger }
@@ -112,22 +116,18 @@ export function createIngest(parts: IngestParts) {
     /** The poller and everything that runs beside it; each runs until its signal aborts. */
     tasks,
     config,
-    completeness: completenessOf(withoutGateway({ ...plan, gatewayUnits })),
-    /** How upstream treats this process, and when it was and will be polled; ms since 1970. */
-    upstream: () => {
-      const { state } = poller
-      return { state: state.upstream, lastGoodPollMs: state.lastGoodPollMs, nextPollMs: nextPollAtMs(state) }
+    /** What this process knows as the leader; null while it does not lead, or has not read the writer's state yet. */
+    report: (): OwnReport | null => {
+      const { state, leaderSinceMs } = poller
+      return isInformed(state, leaderSinceMs) ? reportOf(state, leaderSinceMs, reporter, clock.now()) : null
     },
-    /** The quota at that moment; `forecast` = planned polls until units come back, over the units left. */
-    quota: (nowMs: number) => {
-      const { state } = poller
-      const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
-      return { ...quota, forecast: forecast(quota, state), drift: state.quotaDrift }
+    /** Of that report the times of polls and upstream's clock, quick to ask for; ms. */
+    polls: () => {
+      const { state, leaderSinceMs } = poller
+      if (!isInformed(state, leaderSinceMs)) return null
+      const { lastGoodPollMs } = state
+      return { lastGoodPollMs, nextPollMs: nextPollAtMs(state), upstreamAheadMs: aheadMs(state) }
     },
-    /** Gaps that are still open, oldest first. */
-    openGaps: () => poller.state.head.openGaps.map(gapOf),
-    /** Upstream's present by its last good poll, else ours; ms since 1970. */
-    upstreamNowMs: () => clock.now() + poller.state.skewMs,
     /** Closes the connections to upstream. */
     close: () => client.close(),
   }

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { phases } from '../core/calendar/calendar.ts'
 import type { Bindings, ChannelMessage } from '../http/channel.ts'
 import { daySchema } from '../http/schemas/day-schema.ts'
-import { isoTime } from '../http/schemas/json-schema.ts'
+import { leaderReportMembers } from '../http/schemas/leader-report-schema.ts'
 
 const contentType = 'application/json'
 const headers = z.object({ 'content-type': z.literal(contentType) })
@@ -15,18 +15,17 @@ const headers = z.object({ 'content-type': z.literal(contentType) })
 export const statusMessages: readonly ChannelMessage[] = [
   {
     name: 'heartbeat',
-    summary: 'The bridge leads and polls: every 15 s, and after each good poll.',
+    summary: 'What the leader knows: every 15 s, after each good poll, and when it has taken over.',
     contentType,
     headers,
     payload: z.object({
       type: z.literal('heartbeat'),
       epoch: z.string().describe('The epoch of the log.'),
       sequence: z.int().describe('The last sequence.'),
-      lastGoodPoll: isoTime('When upstream last answered well; null before the first time.').nullable(),
-      nextPoll: isoTime('When the next poll is due; null before the first.').nullable(),
       phase: z.enum(phases).describe('Where in the London day the market is.'),
       openGaps: z.int().describe('Gaps that are open.'),
       quotaRemaining: z.int().describe('Units of the week that are left.'),
+      ...leaderReportMembers,
     }),
     bindings: keyed('heartbeat'),
   },

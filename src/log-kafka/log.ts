@@ -20,6 +20,7 @@ import { type Elections, groupElections, type OpenElections } from './group/lead
 import { followTopic } from './reading/follow.ts'
 import { oldestSequence } from './reading/offset-lookup.ts'
 import { readRejectedHashes, readRejectedRecords } from './reading/rejected.ts'
+import { followStatusTopic } from './reading/status.ts'
 import { assignInGroup } from './shards/shard-group.ts'
 import { KafkaShards } from './shards/shards.ts'
 import { KafkaJournal } from './tables/journal.ts'
@@ -192,6 +193,16 @@ class KafkaEventLog implements KafkaLog {
   readonly publishStatus = async (message: StatusMessage): Promise<void> => {
     await this.#ready()
     await this.#status.write(statusRecord(message))
+  }
+
+  followStatus(signal: AbortSignal): AsyncIterable<string[]> {
+    this.#reader.open()
+    return this.#followStatus(AbortSignal.any([signal, this.#closed]))
+  }
+
+  async *#followStatus(ended: AbortSignal): AsyncGenerator<string[]> {
+    if (!(await this.#readyUnlessEnded(ended))) return
+    yield* followStatusTopic(this.#reader, this.#topic(STATUS), ended)
   }
 
   table<V>(name: string): Table<V> {

@@ -38,6 +38,11 @@ export interface Log {
    * `log_unavailable` instead of retrying: a late status is useless.
    */
   publishStatus?(message: StatusMessage): Promise<void>
+  /**
+   * The newest status messages that are kept, oldest first, then each new one until the signal aborts, and ends: the JSON
+   * text of each, unchecked. Absent where `publishStatus` is: there the process that leads is the only one.
+   */
+  followStatus?(signal: AbortSignal): AsyncIterable<string[]>
   /** The table of that name. */
   table<V>(name: string): Table<V>
   /** The shards of that name. `count` is how many there are; it never changes for a name. */

@@ -47,6 +47,12 @@ export function createInstruments() {
         add: (given: Labels<S>, amount: number): void => metric.inc({ ...given }, amount),
       }
     },
+    /** A gauge whose series exists only while its value is known: from the first `set` on, until null is set. */
+    knownGauge(name: string, help: string) {
+      const metric = new Gauge(configure('gauge', name, help, {}))
+      metric.remove()
+      return { set: (value: number | null): void => (value === null ? metric.remove() : metric.set(value)) }
+    },
     histogram<const S extends LabelSets>(name: string, help: string, labels: S, buckets: readonly number[]) {
       const metric = new Histogram({ ...configure('histogram', name, help, labels), buckets: [...buckets] })
       for (const combination of combinations(labels)) metric.zero(combination)

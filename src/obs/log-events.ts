@@ -65,6 +65,8 @@ export const logEvents = {
   'leader.lost':
     'This process is no longer the leader; `reason` says why. Another process takes over if one runs.',
   'leader.rebalancing': 'The Kafka consumer group that elects the leader is rebalancing.',
+  'leader.report_unreadable':
+    'The topic of status messages has a message that no bridge wrote; it is ignored. Check who may write to this topic.',
   'log.available': 'The event log in Kafka can be read and written again.',
   'log.claimed':
     'This process is now the only writer of the event log; `durationMs` is how long it took to fence earlier writers.',

@@ -102,21 +102,19 @@ function ingestMetrics(make: Instruments) {
       purpose: purposes,
       result: pollResults,
     }),
-    pollLastSuccess: make.gauge(
+    pollLastSuccess: make.knownGauge(
       'poll_last_success_timestamp_seconds',
-      'Time of the last successful poll, seconds since 1970; 0 before the first.',
-      {},
+      'Time of the last successful poll, seconds since 1970; only on the leader, absent before the first.',
     ),
-    pollInterval: make.gauge(
+    pollInterval: make.knownGauge(
       'poll_interval_seconds',
-      'Time between the last poll and the next planned one.',
-      {},
+      'Time between the last poll and the next planned one; only on the leader.',
     ),
     items: make.counter('items_total', 'Items read; late ones are counted in addition to new or amended.', {
       disposition: dispositions,
     }),
     gaps: make.counter('gaps_total', 'Gaps by change of state.', { state: gapStates }),
-    gapsOpen: make.gauge('gaps_open', 'Gaps that are open now.', {}),
+    gapsOpen: make.knownGauge('gaps_open', 'Gaps that are open now; only on the leader.'),
     detectionLatency: make.histogram(
       'detection_latency_seconds',
       'From the upstream time of an item until the bridge fetched it; without backfilled items.',
@@ -132,18 +130,19 @@ function ingestMetrics(make: Instruments) {
     upstream429: make.counter('upstream_429_total', 'Status 429 from the upstream, by cause as classified.', {
       kind: ['throttle', 'quota', 'unknown'],
     }),
-    quotaLimit: make.gauge('quota_limit_units', 'Weekly quota, units.', {}),
-    quotaUsed: make.gauge('quota_used_units', 'Units used of the weekly quota.', {}),
-    quotaRemaining: make.gauge('quota_remaining_units', 'Units left of the weekly quota.', {}),
-    quotaReset: make.gauge(
-      'quota_reset_timestamp_seconds',
-      'When used units return, seconds since 1970; 0 while unknown.',
-      {},
+    quotaLimit: make.knownGauge('quota_limit_units', 'Weekly quota, units; only on the leader.'),
+    quotaUsed: make.knownGauge('quota_used_units', 'Units used of the weekly quota; only on the leader.'),
+    quotaRemaining: make.knownGauge(
+      'quota_remaining_units',
+      'Units left of the weekly quota; only on the leader.',
     ),
-    quotaForecast: make.gauge(
+    quotaReset: make.knownGauge(
+      'quota_reset_timestamp_seconds',
+      'When used units return, seconds since 1970; only on the leader.',
+    ),
+    quotaForecast: make.knownGauge(
       'quota_forecast_ratio',
-      'Planned use divided by the units left; above 1 the quota runs out.',
-      {},
+      'Planned use divided by the units left; above 1 the quota runs out. Only on the leader.',
     ),
   }
 }
@@ -152,6 +151,10 @@ function ingestMetrics(make: Instruments) {
 function logMetrics(make: Instruments) {
   return {
     leader: make.gauge('leader', '1 while this process is the leader, else 0.', {}),
+    leaderReport: make.knownGauge(
+      'leader_report_timestamp_seconds',
+      "When the leader made the newest report that this node has received, by the leader's clock, seconds since 1970; absent before the first, and on the embedded log.",
+    ),
     leaderTransitions: make.counter(
       'leader_transitions_total',
       'Times this process became leader or stopped being it.',

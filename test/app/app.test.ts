@@ -38,3 +38,23 @@ test.each(['http', 'ops'])(
     await app.runUntil(AbortSignal.abort())
   },
 )
+
+test('a node that has heard from no leader says null, and exposes no figure of it', async () => {
+  using directory = temporaryDirectory()
+  const app = await startApp(settingsOf(directory.path, { http: 0, ops: 0 }), parts)
+  const stop = new AbortController()
+  const run = app.runUntil(stop.signal)
+  expect(app.status()).toMatchObject({
+    leader: { id: null, since: null, self: false },
+    upstream: { state: null, lastGoodPoll: null, nextPoll: null },
+    quota: { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null },
+    completeness: null,
+    gaps: null,
+    asOf: null,
+  })
+  const scrape = await (await fetch(`${app.ready.ops}/metrics`)).text()
+  expect(scrape).toMatch(/^bridge_leader 0$/m)
+  expect(scrape).not.toMatch(/^bridge_(quota_|gaps_open|poll_interval|poll_last|leader_report)/m)
+  stop.abort()
+  await run
+})

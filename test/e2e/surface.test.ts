@@ -96,6 +96,7 @@ describe('bridge run', () => {
       'completeness',
       'gaps',
       'roles',
+      'asOf',
     ])
     expect(status).toMatchObject({
       leader: { self: true },

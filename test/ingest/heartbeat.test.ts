@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createCalendar } from '../../src/core/calendar/calendar.ts'
+import { reportIn } from '../../src/http/schemas/leader-report-schema.ts'
 import { createHeartbeat } from '../../src/ingest/heartbeat.ts'
+import { gapOf } from '../../src/ingest/machine/publish.ts'
 import { type IngestConfig, type IngestState, initialState } from '../../src/ingest/machine/state.ts'
 import { createObserver } from '../../src/ingest/poller/ingest-metrics.ts'
 import { yieldToEventLoop } from '../../src/lifecycle/clock.ts'
@@ -28,6 +30,8 @@ function withHeartbeat() {
       published.push(value)
     },
     calendar: createCalendar(),
+    processId: 'host:7',
+    completeness: '+day',
     config,
     clock,
     logger,
@@ -53,24 +57,27 @@ describe('the heartbeat', () => {
     await be({})
     await pass(60_000)
     expect(published).toEqual([])
-    observer.leads(true)
+    observer.leads(START_MS)
     for (let time = 0; time < 3; time++) await pass(15_000)
     expect(published).toHaveLength(3)
-    observer.leads(false)
+    observer.leads(null)
     for (let time = 0; time < 3; time++) await pass(15_000)
     expect(published).toHaveLength(3)
     stop.abort()
     await run
   })
 
-  it('contains the end of the log, the last good poll, the phase, open gaps and the quota', async () => {
+  it('contains the end of the log, the phase and everything that only the leader knows', async () => {
     const { published, observer, be, pass } = withHeartbeat()
-    observer.leads(true)
+    observer.leads(START_MS)
     await be({
       head: { ...initialState().head, epoch: 'epoch001', sequence: 7, openGaps: [sampleGap('g')] },
       lastGoodPollMs: START_MS,
       nextPollMs: START_MS + 90_000,
       ledger: new Map([[START_MS, { poll: 50 }]]),
+      upstream: 'ok',
+      skewMs: -4000,
+      plan: { intervalMs: 90_000, pollsUntilReset: 150 },
     })
     expect(published).toEqual([
       {
@@ -82,15 +89,42 @@ describe('the heartbeat', () => {
         phase: 'open',
         openGaps: 1,
         quotaRemaining: 300,
+        asOf: '2026-06-01T06:50:00.000Z',
+        leader: { id: 'host:7', since: '2026-06-01T06:50:00.000Z' },
+        upstreamState: 'ok',
+        quota: {
+          limit: 350,
+          used: 50,
+          remaining: 300,
+          reset: expect.stringMatching(/^2026-06-08T06:5/),
+          forecast: 0.5,
+          drift: null,
+        },
+        gaps: [gapOf(sampleGap('g'))],
+        completeness: '+day',
+        upstreamAheadMs: -4000,
       },
     ])
+    const { type, epoch, sequence, phase, openGaps, quotaRemaining, ...report } = published[0] ?? { type: '' }
+    expect(reportIn(JSON.stringify(published[0]))).toEqual(report)
     await pass(15_000)
     expect(published).toHaveLength(2)
   })
 
+  it('is published at once when this process has taken over, and holds null for what it has not learnt yet', async () => {
+    const { published, observer, be } = withHeartbeat()
+    observer.leads(START_MS)
+    await be({ head: { ...initialState().head, epoch: '' } })
+    expect(published).toEqual([])
+    await be({})
+    expect(published).toMatchObject([
+      { lastGoodPoll: null, nextPoll: null, upstreamAheadMs: null, upstreamState: 'waiting' },
+    ])
+  })
+
   it('is published at once after each good poll', async () => {
     const { clock, published, observer, be, pass } = withHeartbeat()
-    observer.leads(true)
+    observer.leads(START_MS)
     await be({ lastGoodPollMs: START_MS })
     for (let poll = 1; poll <= 3; poll++) {
       await pass(1000)
@@ -102,7 +136,7 @@ describe('the heartbeat', () => {
 
   it('is dropped when it cannot be published, and that is logged once', async () => {
     const { published, lines, broker, observer, be, pass } = withHeartbeat()
-    observer.leads(true)
+    observer.leads(START_MS)
     broker.isDown = true
     await be({ lastGoodPollMs: START_MS })
     await pass(15_000)

@@ -50,6 +50,8 @@ async function publishedIn(each: readonly IngestState[]): Promise<StatusMessage[
   const heartbeat = createHeartbeat({
     publish: publishStatus,
     calendar: config.calendar,
+    processId: 'host:7',
+    completeness: '+day',
     config,
     clock,
     logger,
@@ -64,7 +66,7 @@ async function publishedIn(each: readonly IngestState[]): Promise<StatusMessage[
     stop.abort()
     await running
   })
-  observer.leads(true)
+  observer.leads(START_MS)
   for (const state of each) {
     observer.stateChanged(state, clock.now())
     poller.state = state

@@ -8,7 +8,7 @@ describe('the metrics', () => {
     const text = await metrics.scrape()
     expect(text).toContain('bridge_poll_requests_total{purpose="gateway",result="invalid"} 0')
     expect(text).toContain('bridge_stream_closes_total{transport="sse",code="4108"} 0')
-    expect(text).toContain('bridge_gaps_open 0')
+    expect(text).toContain('bridge_webhook_pending 0')
     expect(text).toContain('bridge_commit_duration_seconds_count 0')
     expect(text).toContain('bridge_build_info{version="1.2.3"} 1')
     expect(text).toContain('process_cpu_seconds_total')
@@ -26,6 +26,17 @@ describe('the metrics', () => {
     expect(await one.scrape()).toContain('bridge_commit_duration_seconds_bucket{le="0.025"} 1')
     expect(await one.scrape()).toContain('bridge_stream_clients{transport="sse"} 0')
     expect(await other.scrape()).toContain('bridge_items_total{disposition="new"} 0')
+  })
+
+  test('have no series for what is not known, from the start or again', async () => {
+    const { gapsOpen, scrape } = createMetrics({ version: '1' })
+    const shown = async () => (await scrape()).match(/^bridge_gaps_open .*$/m)?.[0] ?? null
+    expect(await shown()).toBeNull()
+    gapsOpen.set(0)
+    expect(await shown()).toBe('bridge_gaps_open 0')
+    gapsOpen.set(null)
+    gapsOpen.set(null)
+    expect(await shown()).toBeNull()
   })
 
   test('say what they are for', () => {

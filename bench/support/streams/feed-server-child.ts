@@ -90,7 +90,7 @@ async function bridge(): Promise<StreamServer> {
       tickets: createTickets({ keys: { key: TOKEN, oldKey: null }, clock: systemClock }),
     },
     corsOrigins: [],
-    upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'open' }),
+    upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'open', asOf: null }),
     maxClients: MAX_CLIENTS,
     // As it is behind a proxy: the clients of the bench have one address.
     remoteAddress: () => undefined,

@@ -80,7 +80,20 @@ export type StreamMessage =
   | { type: 'disclosure'; sent: string; event: DisclosureEvent; json: string }
   | { type: 'gap'; sent: string; event: GapEvent; json: string }
   | { type: 'live'; cursor: string }
-  | { type: 'heartbeat'; cursor: string; lastGoodPoll: string | null; nextPoll: string | null; phase: string }
+  | HeartbeatMessage
+
+/**
+ * What the bridge's leader knows of the upstream, 15 s after the last message; null: the node has heard from no leader.
+ * `asOf`: when the leader said so; absent from a bridge of an earlier version. All times ISO 8601.
+ */
+interface HeartbeatMessage {
+  type: 'heartbeat'
+  cursor: string
+  lastGoodPoll: string | null
+  nextPoll: string | null
+  phase: string
+  asOf?: string | null
+}
 
 /** A message about the connection itself. */
 export type ControlMessage =

@@ -6,32 +6,30 @@ import { phases } from '../../core/calendar/calendar.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { gapSchema } from '../../http/schemas/event-schema.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
+import {
+  completenessLevels,
+  MOST_REPORTED_GAPS,
+  quotaSchema,
+  upstreamStates,
+} from '../../http/schemas/leader-report-schema.ts'
 
-/** The state of a node as clients may see it. Unknown values are null. */
+/** The state of a node as clients may see it, with what the leader reports. What this node does not know is null. */
 const statusSchema = z.object({
   leader: z.object({
-    id: z.string().describe('Who polls; null while nobody does.').nullable(),
-    since: isoTime('Since when.').nullable(),
+    id: z.string().describe('Host and process id of who polls.').nullable(),
+    since: isoTime('Since when it leads.').nullable(),
     self: z.boolean().describe('Whether it is this node.'),
   }),
   upstream: z.object({
     state: z
-      .enum(['ok', 'throttled', 'quota', 'unauthorised', 'failing', 'waiting'])
-      .describe(
-        'What upstream last did; `waiting` before the first request, and on a node that does not poll.',
-      ),
-    lastGoodPoll: isoTime('The last good poll.').nullable(),
-    nextPoll: isoTime('When the next poll is due; null on a node that does not poll.').nullable(),
+      .enum(upstreamStates)
+      .describe('What upstream last did to the leader; `waiting` before its first request.')
+      .nullable(),
+    lastGoodPoll: isoTime('When upstream last answered the leader well.').nullable(),
+    nextPoll: isoTime('When the leader polls next.').nullable(),
     phase: z.enum(phases).describe('Where in the London day upstream is.'),
   }),
-  quota: z.object({
-    limit: z.int().describe('Units a week.').nullable(),
-    used: z.int().describe('Units used of them.').nullable(),
-    remaining: z.int().describe('Units left.').nullable(),
-    reset: isoTime('When units come back.').nullable(),
-    forecast: z.number().describe('Planned use over what is left.').nullable(),
-    drift: z.number().describe('What upstream reports as used minus our count, over `limit`.').nullable(),
-  }),
+  quota: quotaSchema,
   log: z.object({
     kind: z.enum(['kafka', 'embedded', 'memory']).describe('Where the log is stored.'),
     epoch: z.string().describe('The epoch of the log.').nullable(),
@@ -47,16 +45,25 @@ const statusSchema = z.object({
       .describe('How much of the log is here, from 0 to 1; below 1 only while a copy is filled.'),
   }),
   completeness: z
-    .enum(['polls+fills', '+sweeps', '+day'])
-    .describe('What the plan pays for: polls with their fills, sweeps too, a walk over each whole day too.'),
-  gaps: z.array(gapSchema).describe('Gaps that are open.'),
+    .enum(completenessLevels)
+    .describe(
+      'What the plan pays for: polls with their fills, re-scans too, a reconciliation of each day too.',
+    )
+    .nullable(),
+  gaps: z
+    .array(gapSchema)
+    .describe(`Gaps that are open; from a node that does not lead at most the ${MOST_REPORTED_GAPS} oldest.`)
+    .nullable(),
   roles: z.array(z.string()).describe('What this node does.'),
+  asOf: isoTime(
+    "When the leader said what this answer has of `leader`, `upstream`, `quota`, `completeness` and `gaps`, by the leader's clock; null where this node has heard from no leader.",
+  ).nullable(),
 })
 
 /** The answer. */
 export type Status = z.infer<typeof statusSchema>
-/** Outcome of the last upstream request: `waiting` before the first one, and on a node that does not poll. */
-export type UpstreamState = Status['upstream']['state']
+/** Outcome of the leader's last request to the upstream. */
+export type UpstreamState = NonNullable<Status['upstream']['state']>
 
 /** Builds the route; each request calls `status`. */
 export function statusRoute(status: () => Status): Route {
@@ -64,7 +71,8 @@ export function statusRoute(status: () => Status): Route {
     method: 'GET',
     path: '/v1/status',
     scope: null,
-    summary: 'What this node knows of leader, upstream, quota, log, copy, completeness and open gaps.',
+    summary:
+      'The log and the copy of this node, and what the leader reports: leader, upstream, quota, completeness and open gaps, with `asOf`, when it said so. What this node does not know is null.',
     parameters: {},
     answers: { 200: { meaning: 'The state of this node.', schema: statusSchema } },
     async handle({ query, response }) {

@@ -149,7 +149,7 @@ function liveLine(app: App, sandbox: Sandbox, added: number): string {
     `market ${market}Z`,
     `upstream has shown ${sandbox.truth().items.length}`,
     `held and published ${app.reader.latest} (+${added})`,
-    `open gaps ${gaps.length}`,
-    `requests ${quota.used}`,
+    `open gaps ${gaps?.length ?? 0}`,
+    `requests ${quota.used ?? 0}`,
   ].join(' · ')
 }

@@ -66,7 +66,7 @@ async function examine(
     { ...data, finding: `${data.finding}${held}` },
     checkOpenFiles(settings.streamMaxClients, openFilesLimit()),
   ]
-  const bridge = await checkBridge(settings, holder, signal)
+  const bridge = await checkBridge(settings, holder, clock, signal)
   const upstream =
     settings.upstream === null
       ? { reached: false, findings: [] }

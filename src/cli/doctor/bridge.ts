@@ -1,8 +1,9 @@
 /**
- * Checks whether a bridge with these settings is running, and judges its readiness, replication lag, gaps, upstream key
- * and quota. A gap is a span of time in which announcements may be missing.
+ * Checks whether a bridge with these settings is running, and judges its readiness, replication lag, gaps, and what its
+ * leader reports of upstream key and quota. A gap is a span of time in which announcements may be missing.
  */
 import type { Status, UpstreamState } from '../../api/routes/status.ts'
+import type { Clock } from '../../lifecycle/clock.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { networkWordsOf } from '../client/network-words.ts'
 import { addressOf } from '../client/target.ts'
@@ -12,6 +13,8 @@ import { type Finding, fail, fine, warn } from './finding.ts'
 const ANSWER_TIMEOUT_MS = 3000
 /** A replica with more lag than this is behind by more than the commit in flight. */
 const LAG_WARN_SECONDS = 5
+/** A leader reports every 15 s. */
+const REPORT_WARN_SECONDS = 60
 
 /** What answers at the address of these settings. */
 export interface FoundBridge {
@@ -26,6 +29,7 @@ type Place = Pick<Settings, 'http' | 'ops' | 'adminToken'>
 export async function checkBridge(
   settings: Place,
   holder: string | null,
+  clock: Pick<Clock, 'now'>,
   signal: AbortSignal,
 ): Promise<FoundBridge> {
   if (settings.http.port === 0) {
@@ -42,7 +46,10 @@ export async function checkBridge(
   const status = answer.status === 200 ? readStatus(answer.body) : null
   if (status === null) return { status: null, findings: [stranger(url, answer.status)] }
   const readiness = settings.ops.port === 0 ? [] : await checkReady(addressOf(settings.ops), signal)
-  return { status, findings: [judge(url, status), ...readiness, ...keyOf(status)] }
+  return {
+    status,
+    findings: [judge(url, status), ...readiness, ...leaderOf(status, clock.now()), ...keyOf(status)],
+  }
 }
 
 function unseen(finding: string, holder: string | null): Finding {
@@ -70,8 +77,8 @@ function stranger(url: string, status: number): Finding {
 }
 
 function judge(url: string, { gaps, copy, log }: Status): Finding {
-  const [oldest] = gaps
-  if (oldest !== undefined) {
+  const [oldest] = gaps ?? []
+  if (gaps !== null && oldest !== undefined) {
     return warn(
       'bridge',
       `${url} runs; open gaps: ${gaps.length}, the first from ${oldest.from} to ${oldest.to}`,
@@ -85,7 +92,30 @@ function judge(url: string, { gaps, copy, log }: Status): Finding {
       'check the load of the machine and of its disk',
     )
   }
-  return fine('bridge', `${url} runs: ${counted(log.latest, 'event')}, no open gap, no lag`)
+  const known = gaps === null ? 'open gaps not known' : 'no open gap'
+  return fine('bridge', `${url} runs: ${counted(log.latest, 'event')}, ${known}, no lag`)
+}
+
+/** Whether a leader reports; empty where it does. */
+function leaderOf({ asOf }: Status, nowMs: number): Finding[] {
+  if (asOf === null) {
+    return [
+      warn(
+        'leader',
+        'the running bridge has heard from no leader: perhaps nobody polls',
+        'start a process with the role poller on the same log; if one runs, its log says what it waits for',
+      ),
+    ]
+  }
+  const ageSeconds = (nowMs - Date.parse(asOf)) / 1000
+  if (!(ageSeconds > REPORT_WARN_SECONDS)) return []
+  return [
+    warn(
+      'leader',
+      `the leader last reported ${ageSeconds.toFixed(0)} s ago, at ${asOf}: perhaps nobody polls`,
+      'check that a process with the role poller runs and reaches Kafka, and that the clocks of both machines agree',
+    ),
+  ]
 }
 
 async function checkReady(url: string, signal: AbortSignal): Promise<Finding[]> {
@@ -132,9 +162,9 @@ const KEY: Record<UpstreamState, Finding> = {
   ),
 }
 
-/** Key and quota as the running bridge reports them; empty where it does not poll. */
-function keyOf({ upstream, quota, roles }: Status): Finding[] {
-  if (!roles.includes('poller')) return []
+/** Key and quota as the leader reports them; empty where they are not known. */
+function keyOf({ upstream, quota }: Status): Finding[] {
+  if (upstream.state === null) return []
   const since = upstream.lastGoodPoll === null ? '' : `, last good poll ${upstream.lastGoodPoll}`
   const known = KEY[upstream.state]
   const key = { ...known, finding: `${known.finding}${since}` }
@@ -178,12 +208,12 @@ function readStatus(body: string): Status | null {
   try {
     const status = JSON.parse(body) as Partial<Status> | null
     const whole =
-      Array.isArray(status?.gaps) &&
+      (Array.isArray(status?.gaps) || status?.gaps === null) &&
       Array.isArray(status.roles) &&
       typeof status.copy?.lagSeconds === 'number' &&
       typeof status.log?.latest === 'number' &&
       typeof status.quota === 'object' &&
-      Object.hasOwn(KEY, status.upstream?.state ?? '')
+      (status.upstream?.state === null || Object.hasOwn(KEY, status.upstream?.state ?? ''))
     return whole ? (status as Status) : null
   } catch {
     return null

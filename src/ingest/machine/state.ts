@@ -265,6 +265,11 @@ export function nextPollAtMs({
   return nextPollMs === 0 ? null : Math.max(nextPollMs, blockedUntilMs)
 }
 
+/** True where this process leads, since `sinceMs`, and has read what the writer before it left. */
+export function isInformed({ head }: Pick<IngestState, 'head'>, sinceMs: number | null): sinceMs is number {
+  return sinceMs !== null && head.epoch !== ''
+}
+
 /** The profile before anything was learnt. */
 export const UNTAUGHT: Profile = firstProfile()
 

@@ -1,18 +1,45 @@
-/** Updates the poller's Prometheus metrics: requests, items, commits, leadership, open gaps, poll interval and quota. */
+/**
+ * Updates the poller's Prometheus metrics: requests, items, commits, leadership, open gaps, poll interval and quota. What only
+ * the leader knows has a series only while this process leads.
+ */
 import type { Committed } from '../../core/event.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../../core/event.ts'
 import type { Purpose } from '../../core/purpose.ts'
 import { type Quota, quotaAt } from '../../governor/quota/ledger.ts'
 import type { Cause } from '../../governor/quota/throttle-classifier.ts'
 import type { Metrics, PollResult } from '../../obs/metrics.ts'
-import type { IngestConfig, IngestState, PageOutcome, QueuedCommit } from '../machine/state.ts'
+import {
+  type IngestConfig,
+  type IngestState,
+  isInformed,
+  type PageOutcome,
+  type QueuedCommit,
+} from '../machine/state.ts'
 
 /** Called by the poller for each thing that happens. Its methods never throw. */
 export type Observer = ReturnType<typeof createObserver>
 
 /** An observer that updates the metrics. */
 export function createObserver(metrics: Metrics, config: IngestConfig) {
-  let isLeader = false
+  let leaderSinceMs: number | null = null
+  const { gapsOpen, pollInterval, pollLastSuccess } = metrics
+  const { quotaLimit, quotaUsed, quotaRemaining, quotaReset, quotaForecast } = metrics
+  const quotaGauges = [quotaLimit, quotaUsed, quotaRemaining, quotaReset, quotaForecast]
+
+  const showState = (state: IngestState, nowMs: number): void => {
+    gapsOpen.set(state.head.openGaps.length)
+    pollInterval.set(state.plan.intervalMs / 1000)
+    pollLastSuccess.set(state.lastGoodPollMs === null ? null : state.lastGoodPollMs / 1000)
+    const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
+    quotaLimit.set(quota.limit)
+    quotaUsed.set(quota.used)
+    quotaRemaining.set(quota.remaining)
+    quotaReset.set(quota.resetMs / 1000)
+    quotaForecast.set(forecast(quota, state))
+  }
+  const hideState = (): void => {
+    for (const gauge of [gapsOpen, pollInterval, pollLastSuccess, ...quotaGauges]) gauge.set(null)
+  }
 
   const observeEvent = (event: Committed, purpose: Purpose, nowMs: number, skewMs: number): void => {
     if (isGap(event.type)) {
@@ -54,23 +81,17 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
       metrics.commits.add({ outcome: code })
       metrics.commitDuration.observe({}, durationMs / 1000)
     },
-    /** This process became the leader, or stopped being it. */
-    leads(leading: boolean): void {
-      if (leading !== isLeader) metrics.leaderTransitions.add({})
-      isLeader = leading
-      metrics.leader.set({}, leading ? 1 : 0)
+    /** Since when this process leads, ms since 1970, our clock; null: it does not, or no longer. */
+    leads(sinceMs: number | null): void {
+      if ((sinceMs === null) !== (leaderSinceMs === null)) metrics.leaderTransitions.add({})
+      leaderSinceMs = sinceMs
+      metrics.leader.set({}, sinceMs === null ? 0 : 1)
+      if (sinceMs === null) hideState()
     },
     /** Called with the state after each step. */
     stateChanged(state: IngestState, nowMs: number): void {
-      metrics.gapsOpen.set({}, state.head.openGaps.length)
-      metrics.pollInterval.set({}, state.plan.intervalMs / 1000)
-      metrics.pollLastSuccess.set({}, (state.lastGoodPollMs ?? 0) / 1000)
-      const quota = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
-      metrics.quotaLimit.set({}, quota.limit)
-      metrics.quotaUsed.set({}, quota.used)
-      metrics.quotaRemaining.set({}, quota.remaining)
-      metrics.quotaReset.set({}, quota.resetMs / 1000)
-      metrics.quotaForecast.set({}, forecast(quota, state))
+      if (isInformed(state, leaderSinceMs)) showState(state, nowMs)
+      else hideState()
     },
   }
 }

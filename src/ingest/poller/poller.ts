@@ -199,7 +199,7 @@ export class Poller {
 
   #setLeader(sinceMs: number | null): void {
     this.#leaderSinceMs = sinceMs
-    this.#parts.observer.leads(sinceMs !== null)
+    this.#parts.observer.leads(sinceMs)
   }
 
   #campaign(): void {

@@ -31,13 +31,15 @@ const LONGEST_ABSENCE_MS = TOMBSTONES_KEPT_MS / 2
 /**
  * Batches of the topic's partition until the signal aborts. `from`: an offset; `compacted`: the earliest, and again after
  * an absence in which tombstones may have been dropped; `end`: the log end, and the new end where that was dropped. A
- * batch without records only reports that the end was reached. Never throws for faults of Kafka: it retries.
+ * batch without records only reports that the end was reached. `waitMs`: longest wait of the broker for something new.
+ * Never throws for faults of Kafka: it retries.
  */
 export async function* readPartition(
   parts: ReaderParts,
   topic: string,
   from: number | 'compacted' | 'end',
   signal: AbortSignal,
+  waitMs = FETCH_WAIT_MS,
 ): AsyncGenerator<ReadBatch> {
   const connection = new ReaderConnection(parts, signal)
   let offset = typeof from === 'number' ? from : null
@@ -58,7 +60,7 @@ export async function* readPartition(
         }
         offset ??= (await partitions.offsets(topic))[from === 'end' ? 'end' : 'earliest']
         const answer = await partitions.fetch(topic, offset, {
-          maxWaitMs: atEnd || stalled ? FETCH_WAIT_MS : 0,
+          maxWaitMs: atEnd || stalled ? waitMs : 0,
           maxBytes: FETCH_BYTES,
         })
         if (answer.errorCode === OFFSET_OUT_OF_RANGE) {

@@ -57,9 +57,14 @@ export function controlMessages(subprotocol: Subprotocol): Readonly<Record<Contr
       summary: 'After 15 s of silence; its cursor moves past what did not match.',
       members: z.object({
         cursor,
-        lastGoodPoll: isoTime('When upstream last answered well.').nullable(),
-        nextPoll: isoTime('When the next poll is due; null from a node that does not poll.').nullable(),
+        lastGoodPoll: isoTime(
+          'When upstream last answered well; null where this node has not heard of it.',
+        ).nullable(),
+        nextPoll: isoTime('When the leader polls next; null where this node has not heard of it.').nullable(),
         phase: z.enum(phases).describe('Where in the London day the market is.'),
+        asOf: isoTime(
+          'When the leader said so, at most 15 s ago while it is well; null where this node has heard from no leader.',
+        ).nullable(),
       }),
     },
     pong: { summary: 'The answer to `ping`.', members: z.object({ id }) },

@@ -30,12 +30,14 @@ export interface MessageFraming extends Framing {
   control(name: ControlName, members: object): Buffer[]
 }
 
-/** The state of the upstream in a heartbeat. */
+/** The state of the upstream in a heartbeat, as the leader reports it; null: not known to this node. */
 export interface UpstreamSnapshot {
-  /** Time of the last successful poll, ISO 8601; null before the first. */
+  /** Time of the last successful poll, ISO 8601. */
   lastGoodPoll: string | null
-  /** When the next poll is due; null on a node that does not poll. */
+  /** When the leader polls next. */
   nextPoll: string | null
+  /** When the leader said so, by its clock. */
+  asOf: string | null
   /** The phase of the London trading day. */
   phase: string
 }
@@ -89,8 +91,8 @@ function framingOf(
     control,
     live: (cursor) => control('live', { cursor }),
     heartbeat(cursor) {
-      const { lastGoodPoll, nextPoll, phase } = upstream()
-      return control('heartbeat', { cursor, lastGoodPoll, nextPoll, phase })
+      const { lastGoodPoll, nextPoll, phase, asOf } = upstream()
+      return control('heartbeat', { cursor, lastGoodPoll, nextPoll, phase, asOf })
     },
     goingAway: (reconnectInMs) => control('going_away', { reconnectInMs }),
   }

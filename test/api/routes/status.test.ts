@@ -30,10 +30,10 @@ async function start(status: () => Status): Promise<string> {
 
 test('the status is current at each call, and accepts no parameters', async () => {
   let asked = 0
-  const url = await start(() => ({ ...waiting, copy: { ...waiting.copy, sequence: ++asked } }))
+  const url = await start(() => ({ ...unknown, copy: { ...unknown.copy, sequence: ++asked } }))
   expect(await (await fetch(url, { headers })).json()).toEqual({
-    ...waiting,
-    copy: { ...waiting.copy, sequence: 1 },
+    ...unknown,
+    copy: { ...unknown.copy, sequence: 1 },
   })
   expect(await (await fetch(url, { headers })).json()).toMatchObject({ copy: { sequence: 2 } })
   const refused = await fetch(`${url}?verbose=1`, { headers })
@@ -42,17 +42,18 @@ test('the status is current at each call, and accepts no parameters', async () =
 })
 
 test('the status is open to every valid token, whatever its scopes', async () => {
-  const url = await start(() => waiting)
+  const url = await start(() => unknown)
   expect((await fetch(url, { headers: { authorization: 'Bearer other' } })).status).toBe(200)
 })
 
-const waiting: Status = {
+const unknown: Status = {
   leader: { id: null, since: null, self: false },
-  upstream: { state: 'waiting', lastGoodPoll: null, nextPoll: null, phase: 'closed' },
+  upstream: { state: null, lastGoodPoll: null, nextPoll: null, phase: 'closed' },
   quota: { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null },
   log: { kind: 'embedded', epoch: null, oldest: 1, latest: 0 },
   copy: { sequence: 0, lagEvents: 0, lagSeconds: 0, filled: 1 },
-  completeness: 'polls+fills',
-  gaps: [],
+  completeness: null,
+  gaps: null,
   roles: ['api'],
+  asOf: null,
 }

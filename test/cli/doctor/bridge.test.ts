@@ -15,7 +15,10 @@ const whole: Status = {
   completeness: '+day',
   gaps: [],
   roles: ['poller', 'feed', 'api'],
+  asOf: TIME,
 }
+/** 30 s after that report. */
+const clock = { now: () => Date.parse(TIME) + 30_000 }
 const gap = {
   id: 'g',
   from: TIME,
@@ -40,7 +43,7 @@ async function found(
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const place = { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
-  const result = await checkBridge({ http: place, ops: place, adminToken: 't' }, holder, never)
+  const result = await checkBridge({ http: place, ops: place, adminToken: 't' }, holder, clock, never)
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
   const names = (name: string) => result.findings.find((finding) => finding.name === name)
@@ -82,13 +85,40 @@ test.each([
   expect(names(name)).toMatchObject({ level, finding: expect.stringContaining(words) })
 })
 
-test('a node that does not poll reports nothing of key and quota; one that is not ready says why', async () => {
+test('a node that does not poll reports key and quota as the leader does; one that is not ready says why', async () => {
   const { findings, names } = await found(
     [200, { ...whole, roles: ['feed', 'api'] }],
     [503, { checks: { copy: 0.4 } }],
   )
-  expect(findings.map(({ name }) => name)).toEqual(['bridge', 'ready'])
+  expect(findings.map(({ name }) => name)).toEqual(['bridge', 'ready', 'key', 'quota'])
   expect(names('ready')).toMatchObject({ level: 'warn', finding: expect.stringContaining('"copy":0.4') })
+})
+
+test('a node that has heard from no leader knows nothing of gaps, key and quota, and says so', async () => {
+  const unknown = {
+    ...whole,
+    leader: { id: null, since: null, self: false },
+    upstream: { state: null, lastGoodPoll: null, nextPoll: null, phase: 'open' },
+    quota: { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null },
+    completeness: null,
+    gaps: null,
+    asOf: null,
+  }
+  const { findings, names } = await found([200, unknown])
+  expect(findings.map(({ level, name }) => `${level} ${name}`)).toEqual([
+    'ok bridge',
+    'ok ready',
+    'warn leader',
+  ])
+  expect(names('bridge')?.finding).toContain('open gaps not known')
+})
+
+test('a leader that has not reported for a minute is a finding', async () => {
+  const { names } = await found([200, { ...whole, asOf: '2026-01-06T06:59:00.000Z' }])
+  expect(names('leader')).toMatchObject({
+    level: 'warn',
+    finding: expect.stringContaining('reported 90 s ago'),
+  })
 })
 
 test.each([
@@ -108,7 +138,8 @@ test.each([
 test('no running bridge is no error, unless a process holds the data directory', async () => {
   const { place } = await found([200, whole])
   const ask = async (port: number, holder: string | null) =>
-    (await checkBridge({ http: { ...place, port }, ops: place, adminToken: 't' }, holder, never)).findings
+    (await checkBridge({ http: { ...place, port }, ops: place, adminToken: 't' }, holder, clock, never))
+      .findings
   expect(await ask(place.port, null)).toEqual([expect.objectContaining({ level: 'ok' })])
   expect(await ask(0, null)).toEqual([expect.objectContaining({ level: 'ok' })])
   expect(await ask(place.port, 'process 7')).toEqual([

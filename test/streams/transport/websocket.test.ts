@@ -125,6 +125,7 @@ describe('GET /v1/stream', () => {
       cursor: api.store.reader.cursorAt(8),
       lastGoodPoll: LAST_GOOD_POLL,
       nextPoll: NEXT_POLL,
+      asOf: LAST_GOOD_POLL,
       phase: 'open',
     })
   })

@@ -176,7 +176,12 @@ export async function startApi(
       tickets,
     },
     corsOrigins,
-    upstream: () => ({ lastGoodPoll: LAST_GOOD_POLL, nextPoll: NEXT_POLL, phase: 'open' }),
+    upstream: () => ({
+      lastGoodPoll: LAST_GOOD_POLL,
+      nextPoll: NEXT_POLL,
+      phase: 'open',
+      asOf: LAST_GOOD_POLL,
+    }),
     maxClients,
     ...(limits.maxPerToken === undefined ? {} : { maxPerToken: limits.maxPerToken }),
     ...(limits.remoteAddress === undefined ? {} : { remoteAddress: limits.remoteAddress }),

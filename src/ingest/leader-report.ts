@@ -1,0 +1,54 @@
+/** Builds the report of the leader from the poller's state: upstream, next poll, quota and open gaps. */
+import { isoMillis } from '../core/dates.ts'
+import { quotaAt } from '../governor/quota/ledger.ts'
+import type { Completeness } from '../governor/schedule/daily-reconciliation.ts'
+import type { LeaderReport } from '../http/schemas/leader-report-schema.ts'
+import { gapOf } from './machine/publish.ts'
+import { type IngestConfig, type IngestState, nextPollAtMs } from './machine/state.ts'
+import { forecast } from './poller/ingest-metrics.ts'
+
+/** What a report says of the process and its settings. */
+export interface Reporter {
+  /** Host and process id. */
+  processId: string
+  config: Pick<IngestConfig, 'weeklyQuota' | 'quotaReset'>
+  completeness: Completeness
+}
+
+/** A report of this process: it leads and has read the writer's state, so nothing of it is unknown. */
+export type OwnReport = LeaderReport & { gaps: NonNullable<LeaderReport['gaps']> }
+
+/** The report at `nowMs` of a process that has led since `sinceMs`, both ms since 1970. */
+export function reportOf(
+  state: IngestState,
+  sinceMs: number,
+  { processId, config, completeness }: Reporter,
+  nowMs: number,
+): OwnReport {
+  const { resetMs, ...quota } = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
+  return {
+    asOf: isoMillis(nowMs),
+    leader: { id: processId, since: isoMillis(sinceMs) },
+    upstreamState: state.upstream,
+    lastGoodPoll: timeOrNull(state.lastGoodPollMs),
+    nextPoll: timeOrNull(nextPollAtMs(state)),
+    quota: {
+      ...quota,
+      reset: isoMillis(resetMs),
+      forecast: forecast({ ...quota, resetMs }, state),
+      drift: state.quotaDrift,
+    },
+    gaps: state.head.openGaps.map(gapOf),
+    completeness,
+    upstreamAheadMs: aheadMs(state),
+  }
+}
+
+/** Upstream's clock minus ours, ms; null before the first good poll. */
+export function aheadMs({ lastGoodPollMs, skewMs }: Pick<IngestState, 'lastGoodPollMs' | 'skewMs'>) {
+  return lastGoodPollMs === null ? null : skewMs
+}
+
+function timeOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoMillis(ms)
+}
