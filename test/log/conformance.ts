@@ -81,6 +81,7 @@ export function describeLog(name: string, open: OpenLog): void {
           latestTimeMs: 0,
           lastCleanPollMs: null,
           lastSpendMs: null,
+          lastGood: null,
           openGaps: [],
           backfill: null,
           sweep: null,

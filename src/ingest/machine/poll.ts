@@ -2,7 +2,7 @@
  * Sends polls and handles the responses: publishes new items, moves the cursor, and recovers from a cursor that upstream
  * rejects or repeats. If a full page left items out, a fill starts: it reads the missing items page by page.
  */
-import { DAY_MS } from '../../core/durations.ts'
+import { DAY_MS, MINUTE_MS } from '../../core/durations.ts'
 import { ITEMS_A_DAY } from '../../governor/arrivals/profile.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
@@ -84,6 +84,7 @@ export function answerPoll(
   if (state.cursorRefused) takeNewCursor(context, polled)
   else if (state.head.lastCleanPollMs === null) takeFirstCursor(context, polled)
   else takeItems(context, polled)
+  storeGoodPoll(context)
   context.actions.push({
     type: 'report',
     level: page.warnings.length > 0 ? 'warn' : 'info',
@@ -99,6 +100,14 @@ export function answerPoll(
       ...(page.warnings.length > 0 && { warnings: page.warnings }),
     },
   })
+}
+
+/** Stores the time of a good poll that brought nothing, at most once a minute: a restart or the next leader reports it. */
+function storeGoodPoll(context: StepContext): void {
+  const { head, scan } = context.state
+  if (scan !== null || head.lastCleanPollMs === null) return
+  const ageMs = context.nowMs - (head.lastGood?.atMs ?? 0)
+  if (Math.abs(ageMs) >= MINUTE_MS) enqueue(context, 'poll', { events: [] })
 }
 
 /** After a failed poll: the same again once the block is over, or at once a request for a new cursor. */

@@ -117,13 +117,15 @@ function daysFor(
   }
 }
 
-/** Queues one commit, with the pending refunds, and changes the head as that commit will. */
-export function enqueue(context: StepContext, purpose: Purpose, commit: PollerCommit): void {
+/** Queues one commit, with the last good poll and the pending refunds, and changes the head as that commit will. */
+export function enqueue(context: StepContext, purpose: Purpose, { head, ...commit }: PollerCommit): void {
   const { state } = context
-  const refunds = state.refunds
+  const { refunds, lastGoodPollMs, skewMs } = state
+  const changes = { ...head, ...(lastGoodPollMs !== null && { lastGood: { atMs: lastGoodPollMs, skewMs } }) }
   state.refunds = []
-  state.head = { ...state.head, ...commit.head }
-  state.queue = [...state.queue, { purpose, commit: refunds.length === 0 ? commit : { ...commit, refunds } }]
+  state.head = { ...state.head, ...changes }
+  const queued = { ...commit, head: changes, ...(refunds.length > 0 && { refunds }) }
+  state.queue = [...state.queue, { purpose, commit: queued }]
 }
 
 /** A gap that opens now. Bounds in ms since 1970, upstream's clock. */

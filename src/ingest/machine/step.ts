@@ -3,6 +3,7 @@
  * table `transitions` has a cell for every state and input.
  */
 import { backoffMs } from '../../core/backoff.ts'
+import type { WriterState } from '../writer-state/rows.ts'
 import { situationOf } from './arrival-learning.ts'
 import { onProxied } from './failure.ts'
 import { flushQueue, nextJob } from './jobs.ts'
@@ -56,8 +57,18 @@ const claim = (context: StepContext): void => {
 
 const takeOver: Cell<'claimed'> = (context, { writer }) => {
   const { head, ledger } = writer
-  context.state = { ...context.state, name: 'catching-up', head, ledger, profile: head.profile ?? UNTAUGHT }
+  const claimed = { head, ledger, profile: head.profile ?? UNTAUGHT, ...lastGoodOf(context, head) }
+  context.state = { ...context.state, name: 'catching-up', ...claimed }
   context.actions.push({ type: 'await-replica', sequence: writer.head.sequence })
+}
+
+/** The last good poll of any leader, where it is newer than what this process knows. */
+function lastGoodOf(
+  { state, nowMs }: StepContext,
+  { lastGood }: WriterState['head'],
+): Partial<Pick<IngestState, 'lastGoodPollMs' | 'skewMs'>> {
+  if (lastGood === null || lastGood.atMs <= (state.lastGoodPollMs ?? 0)) return {}
+  return { lastGoodPollMs: Math.min(lastGood.atMs, nowMs), skewMs: lastGood.skewMs }
 }
 
 /** Polls at once where the ledger allows it, else when the previous leader would have polled next. */

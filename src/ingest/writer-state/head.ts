@@ -48,6 +48,14 @@ export interface ScheduledRescan {
   attempts: number
 }
 
+/** A poll that upstream answered well. */
+export interface GoodPoll {
+  /** When it ended, our clock, ms since 1970. */
+  atMs: number
+  /** Upstream's clock minus ours, ms; 0 where they agree. */
+  skewMs: number
+}
+
 /** What the last commit left: everything a new writer needs to go on. Stored as one row a field, gap and day. */
 export interface Head {
   epoch: string
@@ -61,6 +69,8 @@ export interface Head {
   lastCleanPollMs: number | null
   /** When a request was last spent, on our clock, ms since 1970; null before the first. */
   lastSpendMs: number | null
+  /** The last good poll, at most a minute before the last one of all; null before the first. */
+  lastGood: GoodPoll | null
   openGaps: OpenGap[]
   backfill: Backfill | null
   sweep: OverlapRescan | null
@@ -83,6 +93,7 @@ export function unusedHead(epoch: string, sequence: number): Head {
     latestTimeMs: 0,
     lastCleanPollMs: null,
     lastSpendMs: null,
+    lastGood: null,
     openGaps: [],
     backfill: null,
     sweep: null,

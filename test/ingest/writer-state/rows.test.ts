@@ -55,7 +55,9 @@ describe('the stored state of the poller', () => {
     expect(state.head).toMatchObject({ epoch: 'Ab3dEf7h', sequence: 41, cursor: 'c"1' })
     expect(state.head.openGaps.map(({ id }) => id)).toEqual(['mk2', 'mk1'])
     expect(state.head.days.map(({ date }) => date)).toEqual(['2026-01-05', '2026-01-06'])
-    expect([...placeRows(null, claim), ...changedRows(null, state)]).toEqual(STORED)
+    const added = ['head/lastGood', 'null'] as const
+    const rows = STORED.toSpliced(STORED.findIndex(([key]) => key === 'head/lastSpendMs') + 1, 0, added)
+    expect([...placeRows(null, claim), ...changedRows(null, state)]).toEqual(rows)
   })
 
   it('does not depend on the order of its rows', () => {
@@ -88,7 +90,7 @@ describe('the stored state of the poller', () => {
     await writer.spend(1, 'poll', 1767683160000)
     const first = (await claim()).rows
     const fields = [
-      ...['cursor', 'latestTimeMs', 'lastCleanPollMs', 'lastSpendMs'],
+      ...['cursor', 'latestTimeMs', 'lastCleanPollMs', 'lastSpendMs', 'lastGood'],
       ...['backfill', 'sweep', 'round', 'profile', 'countedFromMs'],
     ]
     const written = [...fields.map((field) => `head/${field}`), 'ledger/1767683100000']

@@ -206,6 +206,11 @@ export class World {
     return this.state.upstream
   }
 
+  /** What the process knows of upstream's last good answer. */
+  get lastGood(): { atMs: number | null; skewMs: number } {
+    return { atMs: this.state.lastGoodPollMs, skewMs: this.state.skewMs }
+  }
+
   private happens(probability = 0): boolean {
     return this.nowMs < (this.options.faultsUntilMs ?? 0) && this.chance.yes(probability)
   }

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+/** Night in London. */
+const NIGHT = Date.parse('2026-01-06T01:00:00Z')
+const plan: WorldOptions = { seed: 1, startMs: NIGHT, items: [], pageSize: 100, weeklyQuota: 1_000_000 }
+
+describe('the last good poll', () => {
+  it('is known to the next process, at most a minute old when the first one crashed, while upstream fails', () => {
+    const down = { sinceMs: Number.POSITIVE_INFINITY }
+    const world = new World({
+      ...plan,
+      dateOffMs: -HOUR,
+      fails: () => (world.nowMs >= down.sinceMs ? { kind: 'server_error', status: 500 } : undefined),
+    })
+    world.run(NIGHT + 10 * MINUTE)
+    const before = world.lastGood
+    down.sinceMs = world.nowMs
+    world.crash()
+    expect(world.lastGood.atMs).toBeNull()
+    world.run(world.nowMs + 10_000)
+    const after = world.lastGood
+    expect(world.health).toBe('failing')
+    expect(Number(before.atMs) - Number(after.atMs)).toBeLessThanOrEqual(MINUTE)
+    expect(Math.abs(after.skewMs + HOUR)).toBeLessThan(2000)
+  })
+
+  it('costs at most one commit a minute on a night without news', () => {
+    let commits = 0
+    const refuseCommit = (): boolean => {
+      commits += 1
+      return false
+    }
+    const world = new World({ ...plan, refuseCommit })
+    world.run(NIGHT + HOUR)
+    expect(world.requests.length).toBeGreaterThan(300)
+    expect(commits).toBeGreaterThan(50)
+    expect(commits).toBeLessThanOrEqual(62)
+  })
+})
