@@ -67,6 +67,8 @@ export function topicConfig(
   return {
     'message.timestamp.type': 'LogAppendTime',
     'min.insync.replicas': replicas >= 3 ? '2' : '1',
+    // A leader that lacks committed records would take them back; some clusters allow that for every topic.
+    'unclean.leader.election.enable': 'false',
     ...keptOf(topic, settings, journalMs),
   }
 }

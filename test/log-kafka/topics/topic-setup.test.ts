@@ -38,6 +38,12 @@ describe('the settings of topics', () => {
     expect(topicConfig('internal.journal.tries', settings, 3)).not.toHaveProperty('retention.ms')
   })
 
+  it('forbid a leader that lacks committed records, whatever the cluster allows', () => {
+    for (const topic of ['all', 'fca.REN', 'rejected', 'internal.state', 'internal.lanes.words']) {
+      expect(topicConfig(topic, settings, 3)).toMatchObject({ 'unclean.leader.election.enable': 'false' })
+    }
+  })
+
   it('keep events for the configured time, and two in-sync replicas of three', () => {
     const kept = { 'cleanup.policy': 'delete', 'min.insync.replicas': '2' }
     expect(topicConfig('all', settings, 3)).toMatchObject({ ...kept, 'retention.ms': '-1' })
