@@ -32,7 +32,8 @@ export async function connectBareProducer(
     createPartitioner: () => () => 0,
   })
   await producer.connect()
-  const book = { known: new Set(nativeCodes.map((code) => `native.${code}`)), choices: new Map() }
+  const known = new Set(nativeCodes.map((code) => `native.${code}`))
+  const book = { known, choices: new Map(), unavailable: new Set<string>() }
   return {
     prepare(events) {
       const placed = events.map((event, n) => ({ ...event, sequence: n + 1, epoch: 'Baseline' }))

@@ -3,6 +3,7 @@
  * the cluster.
  */
 import kafkajs, { type Admin } from 'kafkajs'
+import { isBridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import { type KafkaConnection, type KafkaSession, kafkaSessions } from './client/client.ts'
@@ -10,7 +11,19 @@ import { unavailable } from './client/faults.ts'
 import { withTimeout } from './client/with-timeout.ts'
 import { probeAcls } from './topics/acl-probe.ts'
 import { replicationOf, SAFE_REPLICAS, type TopicSettings, topicConfig } from './topics/topic-setup.ts'
-import { ALL, codeTopics, isJournalTopic, isShardsTopic, startTopics, topicName } from './topics/topics.ts'
+import {
+  ALL,
+  codeTopics,
+  isCodeTopic,
+  isJournalTopic,
+  isShardsTopic,
+  STATE,
+  startTopics,
+  topicName,
+} from './topics/topics.ts'
+import { learntTopics } from './writer/code-topics.ts'
+import { committedRows } from './writer/log-end.ts'
+import { readStateRows } from './writer/writer-state.ts'
 
 /** A setting of a topic that differs from what a bridge would set today. */
 export interface OtherSetting {
@@ -26,11 +39,11 @@ export interface KafkaReport {
   /** Replication that topics created now would have. */
   replication: number
   /**
-   * Topics that exist: those that every start creates, and those of shards and journals. `shards`: the topic has one
-   * partition for each shard.
+   * Topics that exist: those that every start creates, and those of shards, journals and further category codes. `shards`:
+   * the topic has one partition for each shard.
    */
   present: readonly { topic: string; partitions: number; replicas: number; inSync: number; shards: boolean }[]
-  /** Topics that a start would create. */
+  /** Topics that a start or the next leader would create. */
   missing: readonly string[]
   others: readonly OtherSetting[]
   /** Why this user may not read events, join the group, or write as a poller. */
@@ -88,8 +101,20 @@ async function inspect({ kafka, partitions }: KafkaSession, options: InspectOpti
   const further = topics
     .filter(({ name }) => name.startsWith(own))
     .map(({ name }) => name.slice(own.length))
-    .filter((topic) => isShardsTopic(topic) || isJournalTopic(topic))
-  const expected = [...startTopics(codeTopics(options.knownCodes)), ...further]
+    .filter((topic) => isShardsTopic(topic) || isJournalTopic(topic) || isCodeTopic(topic))
+  const refused: string[] = []
+  const probe = async <T>(doing: string, request: Promise<T>): Promise<T | null> =>
+    request.catch((error: unknown) => {
+      if (isBridgeError(error, 'log_damaged')) throw error
+      refused.push(unavailable(doing, error).message)
+      return null
+    })
+  const state = topicName(prefix, STATE)
+  const rows = topics.some(({ name }) => name === state)
+    ? await probe('reading the state of the writer', committedRows(partitions, state, options.clock))
+    : null
+  const learnt = learntTopics(readStateRows(rows ?? new Map())?.state.choices ?? new Map())
+  const expected = [...startTopics(codeTopics(options.knownCodes)), ...further, ...learnt]
   const wanted = new Map(expected.map((topic) => [topicName(prefix, topic), topic]))
   const present = topics
     .filter(({ name }) => wanted.has(name))
@@ -101,10 +126,6 @@ async function inspect({ kafka, partitions }: KafkaSession, options: InspectOpti
       shards: isShardsTopic(wanted.get(name) ?? ''),
     }))
   const seen = new Set(present.map(({ topic }) => topic))
-  const refused: string[] = []
-  const probe = async (doing: string, request: Promise<unknown>): Promise<void> => {
-    await request.catch((error: unknown) => refused.push(unavailable(doing, error).message))
-  }
   const all = topicName(prefix, ALL)
   if (seen.has(all)) await probe('reading events', partitions.offsets(all))
   await probe('asking for the group of leaders', admin.describeGroups([`${prefix}.leader`]))

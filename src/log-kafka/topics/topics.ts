@@ -54,6 +54,11 @@ export function isJournalTopic(topic: string): boolean {
   return topic.startsWith(JOURNAL)
 }
 
+/** True for the topic of a category code, and for the shared ones. */
+export function isCodeTopic(topic: string): boolean {
+  return topic.startsWith('fca.') || topic.startsWith('native.')
+}
+
 /** How long a compacted topic keeps tombstones, ms: `delete.retention.ms`, as Kafka's own default. */
 export const TOMBSTONES_KEPT_MS = 24 * 3_600_000
 
@@ -141,7 +146,12 @@ export function chooseTopic(book: TopicBook, named: string, nowMs: number): Topi
 /** The topic of an event that names this one, by the choices made. */
 export function placeOf(book: TopicBook, named: string): string {
   const own = book.choices.get(named)?.own ?? (book.known.has(named) || isOther(named))
-  return own ? named : otherTopic(named.startsWith('fca.') ? 'fca' : 'native')
+  return own ? named : sharedTopic(named)
+}
+
+/** The shared topic of the kind that this topic of a code belongs to. */
+export function sharedTopic(named: string): string {
+  return otherTopic(named.startsWith('fca.') ? 'fca' : 'native')
 }
 
 function isOther(named: string): boolean {

@@ -14,9 +14,10 @@ import { boundedRead } from '../client/bounded-read.ts'
 import type { OpenSession } from '../client/client.ts'
 import { isFencing, unavailable } from '../client/faults.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'
-import { withTimeout } from '../client/with-timeout.ts'
+import { abortable, withTimeout } from '../client/with-timeout.ts'
 import { latestSequence } from '../reading/offset-lookup.ts'
 import { ALL, GAPS, otherTopic, REJECTED, STATE, topicName } from '../topics/topics.ts'
+import { createCodeTopics, learntTopics } from './code-topics.ts'
 import { resolveState, resolveTopics } from './hanging-transactions.ts'
 import type { StateTail } from './state-tail.ts'
 import { Transactions } from './transactions.ts'
@@ -27,7 +28,7 @@ import { FENCING_TOKEN_KEY, type KafkaWriterState, readStateRows, stateRows } fr
 const TOKEN_DEADLINE_MS = 10_000
 
 /** What a claim needs. */
-export interface ClaimParts extends Omit<KafkaWriterParts, 'transactions' | 'token'> {
+export interface ClaimParts extends Omit<KafkaWriterParts, 'transactions' | 'token' | 'unavailable'> {
   openSession: OpenSession
   clock: Clock
   logger: Logger
@@ -84,7 +85,13 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer
     await faultHooks.afterFencingToken?.()
     const claimed = readStateRows(await withTimeout(clock, TOKEN_DEADLINE_MS, stopped, rowsAtToken))
     const state = claimed?.state ?? null
-    if (state !== null && (await resolveTopics(resolving, topicsOf(parts.known, state), state))) return null
+    const learnt = learntTopics(state?.choices ?? new Map())
+    // A topic that the state names may be missing: deleted, or not restored with the state.
+    const unavailable = new Set(await abortable(stopped, createCodeTopics(parts, learnt)))
+    if (state !== null) {
+      const topics = [...topicsOf(parts.known), ...learnt.filter((topic) => !unavailable.has(topic))]
+      if (await resolveTopics(resolving, topics, state)) return null
+    }
     const all = topicName(prefix, ALL)
     const last = await read('reading the last event', (partitions) => latestSequence(partitions, all))
     if (!agree(state, last)) {
@@ -94,17 +101,20 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer
     }
     const begun = state ?? (await begin(transactions, prefix))
     stopped.throwIfAborted()
-    writer = new KafkaWriter({ ...parts, transactions, token }, begun, claimed?.rows ?? new Map())
+    writer = new KafkaWriter(
+      { ...parts, transactions, token, unavailable },
+      begun,
+      claimed?.rows ?? new Map(),
+    )
     return writer
   } finally {
     if (writer === null) transactions.end()
   }
 }
 
-/** Every topic that a commit may have written to, except the state. */
-function topicsOf(known: ReadonlySet<string>, { choices }: KafkaWriterState): string[] {
-  const made = [...choices].filter(([, { own }]) => own).map(([topic]) => topic)
-  return [ALL, GAPS, REJECTED, otherTopic('fca'), otherTopic('native'), ...known, ...made]
+/** Every topic that exists from the start and that a commit may have written to, except the state. */
+function topicsOf(known: ReadonlySet<string>): string[] {
+  return [ALL, GAPS, REJECTED, otherTopic('fca'), otherTopic('native'), ...known]
 }
 
 /** Whether the state agrees with the last event in the topic (null: all were dropped by age). An unused log has neither. */

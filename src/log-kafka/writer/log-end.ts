@@ -2,9 +2,11 @@
  * Reads the epoch and the last sequence of the log from the topic that holds its writer's state. The topic of events is no
  * source for them, because all events may have been dropped by age.
  */
+import type { Clock } from '../../lifecycle/clock.ts'
 import type { LogEnd } from '../../log/events.ts'
 import { patientRead } from '../client/bounded-read.ts'
 import type { ReaderParts } from '../client/connection.ts'
+import type { PartitionClient } from '../client/kafkajs-internals.ts'
 import { eachBetween, latestSequence } from '../reading/offset-lookup.ts'
 import { waitForStableOffset } from '../reading/stable-offset.ts'
 import { readStateRows } from './writer-state.ts'
@@ -26,17 +28,27 @@ export async function readEnd(
 ): Promise<LogEnd> {
   const read = { ...parts, topic: state }
   const { rows, last } = await patientRead(read, 'reading the end of the log', signal, async (partitions) => {
-    await waitForStableOffset(partitions, state, parts.clock)
-    const { earliest, lastStable } = await partitions.offsets(state)
-    const rows = new Map<string, string>()
-    await eachBetween(partitions, state, earliest, lastStable, ({ key, value }) => {
-      if (value === null) rows.delete(String(key))
-      else rows.set(String(key), value.toString('utf8'))
-      return true
-    })
+    const rows = await committedRows(partitions, state, parts.clock)
     return { rows, last: await latestSequence(partitions, all) }
   })
   const place = readStateRows(rows)?.state.place
   const end = { epoch: place?.epoch ?? null, sequence: place?.sequence ?? 0 }
   return last === null && end.sequence > 0 ? { ...end, allDropped: true } : end
+}
+
+/** The rows of the state topic, whose name in the cluster is `state`. Waits up to 2 s for open transactions. */
+export async function committedRows(
+  partitions: PartitionClient,
+  state: string,
+  clock: Clock,
+): Promise<Map<string, string>> {
+  await waitForStableOffset(partitions, state, clock)
+  const { earliest, lastStable } = await partitions.offsets(state)
+  const rows = new Map<string, string>()
+  await eachBetween(partitions, state, earliest, lastStable, ({ key, value }) => {
+    if (value === null) rows.delete(String(key))
+    else rows.set(String(key), value.toString('utf8'))
+    return true
+  })
+  return rows
 }

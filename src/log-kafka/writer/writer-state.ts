@@ -15,6 +15,7 @@ import {
   GAPS,
   namedTopics,
   placeOf,
+  sharedTopic,
   type TopicBook,
   type TopicChoice,
 } from '../topics/topics.ts'
@@ -106,11 +107,19 @@ export function newChoices(
   return made
 }
 
-/** The events' records by topic, each topic counted on from `counts`; and the counts after them. */
+/** The topics, and those of them that cannot be had at present. */
+export interface UsableTopics extends TopicBook {
+  unavailable: ReadonlySet<string>
+}
+
+/**
+ * The events' records by topic, each topic counted on from `counts`; and the counts after them. An unavailable topic is
+ * counted without a record, so that its readers see the hole once it is there again.
+ */
 export function placeEvents(
   events: readonly NamedEvent[],
   counts: ReadonlyMap<string, number>,
-  book: TopicBook,
+  book: UsableTopics,
 ): { records: Map<string, NewRecord[]>; counts: Map<string, number> } {
   const after = new Map(counts)
   const records = new Map<string, NewRecord[]>()
@@ -119,14 +128,18 @@ export function placeEvents(
     placed.push(record)
     records.set(topic, placed)
   }
+  const count = (topic: string): number => {
+    const counted = (after.get(topic) ?? 0) + 1
+    after.set(topic, counted)
+    return counted
+  }
   for (const { event, named } of events) {
     place(ALL, eventRecord(event, event.sequence))
     const topics = isGap(event.type) ? [GAPS] : named.map((topic) => placeOf(book, topic))
-    for (const topic of new Set(topics)) {
-      const count = (after.get(topic) ?? 0) + 1
-      after.set(topic, count)
-      place(topic, eventRecord(event, count))
-    }
+    const missed = topics.filter((topic) => book.unavailable.has(topic))
+    for (const topic of new Set(missed)) count(topic)
+    const used = topics.map((topic) => (missed.includes(topic) ? sharedTopic(topic) : topic))
+    for (const topic of new Set(used)) place(topic, eventRecord(event, count(topic)))
   }
   return { records, counts: after }
 }

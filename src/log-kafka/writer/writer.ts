@@ -8,10 +8,10 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import type { Commit, RowChanges, Writer } from '../../log/events.ts'
 import { fencedError } from '../../log-shared/fenced.ts'
 import { checkCommitSize, sequenceEvents } from '../../log-shared/place-rows.ts'
-import type { Logger } from '../../obs/logger.ts'
-import { isFencing, isRefusedTopic, unknownOutcome } from '../client/faults.ts'
+import { isFencing, unknownOutcome } from '../client/faults.ts'
 import { type NewRecord, rejectedRecord } from '../client/records.ts'
 import { REJECTED, STATE, type TopicChoice, topicName } from '../topics/topics.ts'
+import { type CodeTopicParts, createCodeTopics, learntTopics } from './code-topics.ts'
 import type { Transactions } from './transactions.ts'
 import {
   FENCING_TOKEN_KEY,
@@ -26,17 +26,15 @@ import {
 const LONGEST_SILENCE_MS = 55 * 60_000
 
 /** What a writer is made of. */
-export interface KafkaWriterParts {
-  prefix: string
+export interface KafkaWriterParts extends CodeTopicParts {
   /** The kind upstream writes for its own categories, e.g. `Native`. */
   nativeKind: string
   clock: Clock
-  logger: Logger
   transactions: Pick<Transactions, 'run' | 'end'>
   /** Topics of codes that exist from the start. */
   known: ReadonlySet<string>
-  /** Creates missing topics, by the part of their names after the prefix. Throws `kafka` where one is unusable. */
-  createTopics(topics: readonly string[]): Promise<void>
+  /** Topics of codes that the claim could not have. Their events go to the shared topics. */
+  unavailable: ReadonlySet<string>
   /** The fencing token of this claim; written again by an operation that changes nothing else. */
   token: string
   /** Aborts when the log is closed. */
@@ -73,13 +71,13 @@ export class KafkaWriter implements Writer {
   async commit(given: Commit): Promise<Committed[]> {
     checkCommitSize(given.events)
     const { events: copies, rejected, callers } = copyOf(given)
-    const { known, nativeKind, clock } = this.#parts
+    const { known, unavailable, nativeKind, clock } = this.#parts
     return this.#inOrder(async () => {
       const { events, after } = sequenceEvents(copies, this.#state.place)
       const named = nameTopics(events, nativeKind)
       const added = newChoices({ known, choices: this.#state.choices }, named, clock.now())
       const choices = new Map([...this.#state.choices, ...(await withTopics(this.#parts, added))])
-      const { records, counts } = placeEvents(named, this.#state.counts, { known, choices })
+      const { records, counts } = placeEvents(named, this.#state.counts, { known, choices, unavailable })
       if (rejected.length > 0) records.set(REJECTED, rejected.map(rejectedRecord))
       await this.#store({ place: after, counts, choices }, records, callers)
       return events
@@ -152,34 +150,13 @@ function copyOf({ events, rejected = [], rows }: Commit) {
 
 /** The choices with their topics created; the code of a refused topic uses the shared one, so no event waits for it. */
 async function withTopics(
-  parts: KafkaWriterParts,
+  parts: CodeTopicParts,
   choices: Map<string, TopicChoice>,
 ): Promise<Map<string, TopicChoice>> {
-  const wanted = [...choices].filter(([, { own }]) => own).map(([topic]) => topic)
-  const refused = new Set(wanted.length === 0 ? [] : await refusedOf(parts, wanted))
+  const refused = new Set(await createCodeTopics(parts, learntTopics(choices)))
   return new Map(
     [...choices].map(([topic, choice]) => [topic, refused.has(topic) ? { ...choice, own: false } : choice]),
   )
-}
-
-/** Creates the topics; those that brokers refuse, or that exist with several partitions. */
-async function refusedOf(parts: KafkaWriterParts, topics: readonly string[]): Promise<string[]> {
-  const { createTopics, logger, prefix } = parts
-  try {
-    await createTopics(topics)
-    return []
-  } catch (error) {
-    if (!isRefusedTopic(error) && !isBridgeError(error, 'kafka')) throw error
-    const [topic = ''] = topics
-    if (topics.length === 1) {
-      logger.warn('topic.create_refused', { topic: topicName(prefix, topic), error })
-      return [topic]
-    }
-    // One refused topic must not prevent the others.
-    const refused: string[] = []
-    for (const one of topics) refused.push(...(await refusedOf(parts, [one])))
-    return refused
-  }
 }
 
 function writerError(error: unknown): BridgeError {

@@ -15,7 +15,10 @@ const UNUSED: KafkaWriterState = {
 }
 
 /** A writer whose transactions are recorded, and fail with `outcome.fault` if set. */
-function writerOver(createTopics: (topics: readonly string[]) => Promise<void> = async () => undefined) {
+function writerOver(
+  createTopics: (topics: readonly string[]) => Promise<void> = async () => undefined,
+  { unavailable = [], state = UNUSED }: { unavailable?: string[]; state?: KafkaWriterState } = {},
+) {
   const clock = createManualClock()
   const { logger, lines } = keepingLogger()
   const closing = new AbortController()
@@ -31,12 +34,11 @@ function writerOver(createTopics: (topics: readonly string[]) => Promise<void> =
       outcome.ends += 1
     },
   }
-  const parts = { prefix: 'p', nativeKind: 'Native', clock, logger, transactions, known: new Set<string>() }
-  const writer: Writer = new KafkaWriter(
-    { ...parts, createTopics, token: 'n', closed: closing.signal },
-    UNUSED,
-    new Map(),
-  )
+  const parts = {
+    ...{ prefix: 'p', nativeKind: 'Native', clock, logger, transactions, createTopics, token: 'n' },
+    ...{ known: new Set<string>(), unavailable: new Set(unavailable), closed: closing.signal },
+  }
+  const writer: Writer = new KafkaWriter(parts, state, new Map())
   return {
     writer,
     clock,
@@ -118,5 +120,16 @@ describe('a writer on Kafka', () => {
     await writer.commit({ events: [fca('ADM')] })
     expect([...(written[1]?.keys() ?? [])]).toContain('p.fca._other')
     expect(lines).toHaveLength(1)
+  })
+
+  it('counts an event for a topic that cannot be had, and writes it to the shared topic', async () => {
+    const choices = new Map([['fca.ADM', { own: true, atMs: 1 }]])
+    const state = { ...UNUSED, choices, counts: new Map([['fca.ADM', 4]]) }
+    const { writer, written } = writerOver(undefined, { unavailable: ['fca.ADM'], state })
+    await writer.commit({ events: [fca('ADM', 'ADM.')] })
+    const [records] = written
+    expect([...(records?.keys() ?? [])]).toEqual(['p.all', 'p.fca._other', 'p.fca.ADM_', 'p.internal.state'])
+    expect(records?.get('p.internal.state')).toContainEqual({ partition: 0, key: 'count/fca.ADM', value: '5' })
+    expect(records?.get('p.fca._other')).toHaveLength(1)
   })
 })

@@ -1,0 +1,93 @@
+/** Tests topics of category codes that came while a bridge ran, and that are missing or unusable at a later claim. */
+import type { Admin } from 'kafkajs'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { NewEvent } from '../../../src/core/event.ts'
+import { inspectKafka } from '../../../src/log-kafka/inspect.ts'
+import { claimed, sampleEvent } from '../../log/samples.ts'
+import { eventually } from '../../support/http/api-client.ts'
+import { kafkaClient } from '../../support/kafka/clients.ts'
+import { sharedBrokers } from '../../support/kafka/for-tests.ts'
+import { createLogKeeper, kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
+import { readTopic } from '../../support/kafka/read-topic.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+
+const brokers = (await sharedBrokers()) ?? []
+const logs = createLogKeeper()
+afterEach(() => logs.closeAll())
+
+/** The n-th item, with the FCA code ADM, which no list names. */
+function unlisted(n: number): NewEvent {
+  const event = sampleEvent(n)
+  const category = [{ kind: 'FCA', code: 'ADM' }]
+  return { ...event, data: JSON.stringify({ ...(JSON.parse(event.data) as object), category }) }
+}
+
+describe.skipIf(brokers.length === 0)('the topic of a code that is on no list', () => {
+  const kafka = kafkaClient(brokers)
+  let admin: Admin
+
+  beforeAll(async () => {
+    admin = kafka.admin()
+    await admin.connect()
+  })
+  afterAll(() => admin?.disconnect())
+
+  /** A log that has learnt the code, with one event of it; then its topic was deleted. */
+  async function withoutItsTopic() {
+    const { logger, lines } = keepingLogger()
+    const options = { ...kafkaLogOptions(brokers), logger }
+    const log = logs.open(options)
+    await (await claimed(log)).commit({ events: [unlisted(1)] })
+    const topic = `${options.topics.prefix}.fca.ADM`
+    await remove(topic)
+    return { options, log, topic, lines, shared: `${options.topics.prefix}.fca._other` }
+  }
+
+  async function remove(topic: string): Promise<void> {
+    await admin.deleteTopics({ topics: [topic] })
+    const names = () => admin.listTopics()
+    await eventually(names, (found) => !found.includes(topic))
+  }
+
+  const seen = async (topic: string, count: number) =>
+    (await readTopic(kafka, topic, count)).map(({ headers }) => [
+      Number(headers.ce_sequence),
+      Number(headers.ce_topicsequence),
+    ])
+
+  it('is created again by the next claim, and its numbers continue', async () => {
+    const { log, topic } = await withoutItsTopic()
+    await (await claimed(log)).commit({ events: [unlisted(2)] })
+    expect(await seen(topic, 1)).toEqual([[2, 2]])
+  })
+
+  it('does not stop a claim where it cannot be had: the shared topic gets its events, and it counts them', async () => {
+    const { log, topic, shared, lines } = await withoutItsTopic()
+    await admin.createTopics({ topics: [{ topic, numPartitions: 3 }], waitForLeaders: false })
+    await (await claimed(log)).commit({ events: [unlisted(2)] })
+    expect(await seen(shared, 1)).toEqual([[2, 1]])
+    expect(lines.filter(({ level }) => level === 'warn')).toContainEqual({
+      level: 'warn',
+      event: 'topic.create_refused',
+      fields: { topic, error: expect.objectContaining({ code: 'kafka' }) },
+    })
+    await remove(topic)
+    await (await claimed(log)).commit({ events: [unlisted(3)] })
+    // A hole: number 2 is only in the shared topic.
+    expect(await seen(topic, 1)).toEqual([[3, 3]])
+  })
+
+  it('is among those that the doctor examines', async () => {
+    const { options, log, topic } = await withoutItsTopic()
+    const inspect = () => inspectKafka({ ...options, polls: true }, AbortSignal.timeout(20_000))
+    expect(await inspect()).toMatchObject({ missing: [topic], refused: [] })
+    const config = [{ name: 'retention.ms', value: '1000' }]
+    const own = { topic, numPartitions: 1, replicationFactor: 1, configEntries: config }
+    await admin.createTopics({ topics: [own], waitForLeaders: false })
+    await claimed(log)
+    const { missing, present, others } = await inspect()
+    expect(missing).toEqual([])
+    expect(present).toContainEqual(expect.objectContaining({ topic, partitions: 1 }))
+    expect(others).toContainEqual(expect.objectContaining({ topic, name: 'retention.ms', found: '1000' }))
+  })
+})
