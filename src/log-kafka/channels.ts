@@ -148,6 +148,12 @@ const rejectedItem: ChannelMessage = {
     reason: z.string().describe('Why it could not be read.'),
     guid: z.string().optional().describe('Its guid, where it has one.'),
     recordedtime: isoTime('When the bridge first held it.'),
+    hash: z
+      .string()
+      .optional()
+      .describe(
+        'Only where the item is longer than the topic accepts, so that its end is missing: what identifies all of it.',
+      ),
   }),
   payload: z.string().describe('The bytes of the item.'),
   bindings: {

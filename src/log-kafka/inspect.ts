@@ -3,6 +3,7 @@
  * the cluster.
  */
 import kafkajs, { type Admin } from 'kafkajs'
+import { DAY_MS } from '../core/durations.ts'
 import { isBridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
@@ -10,14 +11,25 @@ import { type KafkaConnection, type KafkaSession, kafkaSessions } from './client
 import { unavailable } from './client/faults.ts'
 import { withTimeout } from './client/with-timeout.ts'
 import { probeAcls } from './topics/acl-probe.ts'
-import { replicationOf, SAFE_REPLICAS, type TopicSettings, topicConfig } from './topics/topic-setup.ts'
+import { type RefusedSettings, refusedSettings } from './topics/topic-creation.ts'
+import {
+  newTopic,
+  replicationOf,
+  SAFE_REPLICAS,
+  type TopicSettings,
+  topicConfig,
+} from './topics/topic-setup.ts'
 import {
   ALL,
+  codeTopic,
   codeTopics,
   isCodeTopic,
   isJournalTopic,
   isShardsTopic,
+  journalPlan,
+  onePartition,
   STATE,
+  shardsPlan,
   startTopics,
   topicName,
 } from './topics/topics.ts'
@@ -52,6 +64,8 @@ export interface KafkaReport {
   unread: string | null
   /** Why topics may not be created; null where they may, and without the role `poller`. */
   creation: string | null
+  /** Settings that the cluster refuses for topics that a bridge would create. Empty without the role `poller`. */
+  refusedSettings: readonly RefusedSettings[]
 }
 
 /** What an inspection needs. */
@@ -67,6 +81,8 @@ export interface InspectOptions {
 }
 
 const LIMIT_MS = 15_000
+/** In the names of topics that are asked about and never created. */
+const PROBE = 'DOCTOR'
 
 /**
  * Inspects the cluster.
@@ -142,15 +158,23 @@ async function inspect({ kafka, partitions }: KafkaSession, options: InspectOpti
     holding: topics.flatMap(({ partitions }) => partitions.flatMap(({ replicas }) => replicas)),
     named: options.connection.brokers.length,
   })
+  const missing = [...wanted].filter(([name]) => !seen.has(name))
+  const future = [
+    ...missing.map(([, topic]) => onePartition(topic)),
+    ...[onePartition(codeTopic('fca', PROBE)), shardsPlan(PROBE, 1), journalPlan(PROBE, DAY_MS)],
+  ].map((plan) => newTopic(plan, options.topics, replication))
+  // With too few brokers every topic is refused, which is reported as such.
+  const mayCreate = options.polls && acls.creation === null && replication <= brokers.length
   return {
     brokers: brokers.length,
     replication,
     present,
-    missing: [...wanted.keys()].filter((name) => !seen.has(name)),
+    missing: missing.map(([name]) => name),
     others,
     refused: [...refused, ...acls.refused],
     unread,
     creation: acls.creation,
+    refusedSettings: mayCreate ? await refusedSettings(admin, future) : [],
   }
 }
 

@@ -46,6 +46,7 @@ import {
 } from './topics/topics.ts'
 import { claimLog } from './writer/claim.ts'
 import { readEnd } from './writer/log-end.ts'
+import { RejectedLimit } from './writer/rejected-limit.ts'
 import { StateTail } from './writer/state-tail.ts'
 
 /** What a log on Kafka is opened with. */
@@ -93,6 +94,7 @@ class KafkaEventLog implements KafkaLog {
   readonly #startup: TopicStartup
   readonly #elections: Elections
   readonly #stateTail: StateTail
+  readonly #rejectedLimit = new RejectedLimit()
   readonly #tables: KafkaTables
   readonly #requestSender: RequestSender
   readonly #status: PartitionWriter
@@ -150,6 +152,7 @@ class KafkaEventLog implements KafkaLog {
         void (await this.#startup.create(topics.map(onePartition))),
       faultHooks,
       tail: this.#stateTail,
+      rejectedLimit: this.#rejectedLimit,
     }
     return claimLog(parts, signal)
   }

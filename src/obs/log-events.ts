@@ -125,6 +125,8 @@ export const logEvents = {
     'A stored access token cannot be read by this version, and requests with it are rejected; or only the time of its last use cannot be read, and it works. Run the version that wrote it, or create a new token.',
   'topic.create_refused':
     'The topic of a category cannot be had: Kafka refuses to create it, or it has several partitions. Its events go to the topic _other; the next leader tries again.',
+  'topic.settings_refused':
+    'Kafka refuses some settings of new topics, so `count` topics such as `topic` were created without `settings`, or with lower values; `reason` is its own sentence. Allow the settings, or set them by hand.',
   'upstream.request_failed':
     'A request to the upstream API failed; `reason` or `verdict` says how. It is retried.',
   'webhook.attempt': 'One attempt to deliver an event to a webhook endpoint has ended.',

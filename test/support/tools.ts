@@ -59,11 +59,18 @@ export async function runTool(
 }
 
 /**
- * Compiles sources of Java into that folder; javac is to be there.
+ * Compiles sources of Java into that folder, against these jars; javac is to be there.
  * @throws Error with what javac wrote, warnings among it
  */
-export async function compileJava(sources: readonly string[], classes: string): Promise<void> {
-  const args = ['-encoding', 'UTF-8', '-Xlint:all', '-Werror', '-d', classes, ...sources]
+export async function compileJava(
+  sources: readonly string[],
+  classes: string,
+  jars: readonly string[] = [],
+): Promise<void> {
+  const path = jars.length === 0 ? [] : ['-cp', jars.join(':')]
+  // Jars name others in their manifests that are not there.
+  const lint = ['-Xlint:all,-path', '-Werror', '-proc:none']
+  const args = ['-encoding', 'UTF-8', ...lint, ...path, '-d', classes, ...sources]
   const { code, stderr } = await runTool('javac', args)
   if (code !== 0 || stderr !== '') throw new Error(`javac ended with ${code}: ${stderr}`)
 }

@@ -69,7 +69,7 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
   if (behind.length > 0) {
     found.push(warn('topics', `replicas behind: ${names(behind)}`, 'check the brokers'))
   }
-  found.push(...settingFindings(others))
+  found.push(...settingFindings(others), ...refusalFindings(report.refusedSettings))
   for (const why of refused) {
     found.push(fail('rights', why, 'give this user the rights of docs/run/kafka-security.md', 'kafka'))
   }
@@ -99,6 +99,26 @@ function settingFindings(others: readonly OtherSetting[]): Finding[] {
       'change it with kafka-configs --alter, or change the setting; a bridge does not change existing topics',
     ),
   )
+}
+
+/** One finding for the topics that would lack the same settings. */
+function refusalFindings(refused: KafkaReport['refusedSettings']): Finding[] {
+  const groups = Map.groupBy(refused, ({ settings }) => settings?.join(', ') ?? null)
+  return [...groups].map(([settings, group]) => {
+    const topics = names(group.map(({ topic }) => topic))
+    const why = group[0]?.why ?? ''
+    if (settings === null) {
+      const todo =
+        'change the policy of the cluster, or create the topics yourself: docs/run/on-kafka.md#settings'
+      return fail('topics', `new topics are refused: ${topics}: ${why}`, todo, 'kafka')
+    }
+    const todo = 'allow them if you can; docs/run/on-kafka.md#settings says what is lost without'
+    return warn(
+      'topics',
+      `the cluster refuses settings of new topics: ${settings} of ${topics}: ${why}`,
+      todo,
+    )
+  })
 }
 
 function names(all: readonly string[]): string {

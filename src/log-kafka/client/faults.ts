@@ -44,6 +44,22 @@ export function isRefusedTopic(error: unknown): boolean {
   return isForbidden(error) || causesOf(error).some(({ type }) => TOPIC_REFUSALS.has(type))
 }
 
+/** Errors of a broker for a record above the limit of its topic. */
+const SIZE_REFUSALS = new Set<unknown>(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
+
+/** True when a broker refuses a record because of its size. */
+export function isTooLarge(error: unknown): boolean {
+  return causesOf(error).some(({ type }) => SIZE_REFUSALS.has(type))
+}
+
+/** Errors of a broker whose policy, or whose release, does not accept the settings of a new topic. */
+const SETTINGS_REFUSALS = new Set<unknown>(['INVALID_CONFIG', 'POLICY_VIOLATION'])
+
+/** Why the broker refuses the settings of a new topic, in its words; null for every other error. */
+export function settingsRefusal(error: unknown): string | null {
+  return causesOf(error).find(({ type }) => SETTINGS_REFUSALS.has(type))?.message ?? null
+}
+
 /** Node's TLS error codes for a broker certificate that only another setting can make acceptable. */
 const UNTRUSTED = new Set<unknown>([
   'DEPTH_ZERO_SELF_SIGNED_CERT',

@@ -3,6 +3,7 @@ import type { RetryOptions } from 'kafkajs'
 import Broker from 'kafkajs/src/broker/index.js'
 import Cluster from 'kafkajs/src/cluster/index.js'
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
+import createTopicsRequests from 'kafkajs/src/protocol/requests/createTopics/index.js'
 import metadataRequests from 'kafkajs/src/protocol/requests/metadata/index.js'
 import { sleep, systemClock } from '../../lifecycle/clock.ts'
 import type { AddedPartitions } from './kafkajs-internals.ts'
@@ -11,8 +12,11 @@ import type { AddedPartitions } from './kafkajs-internals.ts'
 const CHECK_MS = 10
 /** Between two checks of requests in flight, ms: a request is timed out at most this late. */
 const TIMEOUT_CHECK_MS = 1_000
-/** API key of the metadata request. */
+/** API keys. */
 const METADATA = 3
+const CREATE_TOPICS = 19
+/** How long a broker may take to create topics, ms; kafkajs's own figure. */
+const CREATION_TIMEOUT_MS = 5_000
 /** First pause while transaction markers are written, ms; it doubles. */
 const MARKERS_PAUSE_MS = 5
 const LONGEST_MARKERS_PAUSE_MS = 100
@@ -33,12 +37,14 @@ const { push } = RequestQueue.prototype
  *   sent in that moment waits for ever; here it is checked until it has a response.
  * - A metadata request for all topics (by a new transactional producer, or before topics are created) fails while any
  *   topic of the cluster has no leader. Here such a partition has leader −1, as in Kafka's response.
+ * - kafkajs drops the sentence in which a broker says why it does not create a topic. Here it is the error's message.
  * - A send to several brokers is retried when the first of them fails, while the requests to the others are in flight:
  *   their records arrive twice in one transaction. This program therefore sends transactions without kafkajs's retry, and
  *   the usual reason for it, the markers of the transaction before, is waited for here.
  */
 export function patchKafkaJs(retry: RetryOptions): void {
   Broker.prototype.metadata = tolerantMetadata
+  Broker.prototype.createTopics = explainedCreateTopics
   Broker.prototype.addPartitionsToTxn = patientAddPartitionsToTxn
   Cluster.prototype.retry = retry
   RequestQueue.prototype.scheduleCheckPendingRequests = checkWhilePending
@@ -96,6 +102,12 @@ async function patientAddPartitionsToTxn(this: Broker, partitions: AddedPartitio
   }
 }
 
+/** A request with the functions that read its response. */
+interface KafkaJsRequest<T> {
+  request: unknown
+  response: { decode(payload: Buffer): Promise<T>; parse(decoded: T): Promise<T> }
+}
+
 /** The parts of a metadata response that carry errors. */
 export interface DecodedMetadata {
   topicMetadata: {
@@ -113,12 +125,51 @@ async function tolerantMetadata(this: Broker, topics: string[] = []): Promise<De
   )({ topics, allowAutoTopicCreation })
   const parse = (metadata: DecodedMetadata): Promise<DecodedMetadata> =>
     response.parse(topics.length === 0 ? withoutErrors(metadata) : metadata)
+  return send(this, { request, response: { decode: response.decode, parse } })
+}
+
+/** Sends as kafkajs does. */
+async function send<T>(broker: Broker, request: KafkaJsRequest<T>): Promise<T> {
   try {
-    return await this.connectionPool.send({ request, response: { decode: response.decode, parse } })
+    return await broker.connectionPool.send(request)
   } catch (error) {
-    if (error instanceof Error && error.name === 'KafkaJSConnectionClosedError') await this.disconnect()
+    if (error instanceof Error && error.name === 'KafkaJSConnectionClosedError') await broker.disconnect()
     throw error
   }
+}
+
+/** A request for new topics, as kafkajs's admin client sends it. */
+export interface AskedTopics {
+  topics: unknown[]
+  validateOnly?: boolean
+  timeout?: number
+}
+
+/** The parts of a response to such a request that carry errors. */
+export interface DecodedCreation {
+  topicErrors: { topic: string; errorMessage?: string | null }[]
+}
+
+/** As kafkajs's own; each error says what the broker says of its topic. */
+async function explainedCreateTopics(
+  this: Broker,
+  { topics, validateOnly = false, timeout = CREATION_TIMEOUT_MS }: AskedTopics,
+): Promise<unknown> {
+  const asked = { topics, validateOnly, timeout }
+  const { request, response } = this.lookupRequest(CREATE_TOPICS, createTopicsRequests)(asked)
+  const parse = async (created: DecodedCreation): Promise<DecodedCreation> => {
+    try {
+      return await response.parse(created)
+    } catch (error) {
+      const { errors = [] } = error as { errors?: { topic?: string; message: string }[] }
+      for (const one of errors) {
+        const said = created.topicErrors.find(({ topic }) => topic === one.topic)?.errorMessage
+        if (said) one.message = said
+      }
+      throw error
+    }
+  }
+  return send(this, { request, response: { decode: response.decode, parse } })
 }
 
 function withoutErrors(metadata: DecodedMetadata): DecodedMetadata {

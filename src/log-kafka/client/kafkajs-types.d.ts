@@ -4,13 +4,13 @@
  */
 
 declare module 'kafkajs/src/broker/index.js' {
-  type MetadataRequests = typeof import('kafkajs/src/protocol/requests/metadata/index.js')
   class Broker {
     connectionPool: import('./kafkajs-internals.ts').KafkaJsBroker['connectionPool']
     allowAutoTopicCreation: boolean
     /** The newest version of a request that this broker and kafkajs know. */
-    lookupRequest(key: number, requests: MetadataRequests): ReturnType<MetadataRequests['protocol']>
+    lookupRequest<T>(key: number, requests: { protocol(of: { version: number }): T }): T
     metadata(topics?: string[]): Promise<import('./kafkajs-patches.ts').DecodedMetadata>
+    createTopics(asked: import('./kafkajs-patches.ts').AskedTopics): Promise<unknown>
     addPartitionsToTxn(partitions: import('./kafkajs-internals.ts').AddedPartitions): Promise<unknown>
     disconnect(): Promise<void>
   }
@@ -26,6 +26,17 @@ declare module 'kafkajs/src/protocol/requests/metadata/index.js' {
     }
   }
   export = metadataRequests
+}
+
+declare module 'kafkajs/src/protocol/requests/createTopics/index.js' {
+  type Created = import('./kafkajs-patches.ts').DecodedCreation
+  const createTopicsRequests: {
+    protocol(of: { version: number }): (asked: import('./kafkajs-patches.ts').AskedTopics) => {
+      request: unknown
+      response: { decode(payload: Buffer): Promise<Created>; parse(decoded: Created): Promise<Created> }
+    }
+  }
+  export = createTopicsRequests
 }
 
 declare module 'kafkajs/src/cluster/index.js' {

@@ -4,7 +4,7 @@
  */
 import { parseTimestamp } from '../../core/dates.ts'
 import { type Committed, cursorOf, type EventType } from '../../core/event.ts'
-import type { RejectedItem, StatusMessage } from '../../log/events.ts'
+import { type RejectedItem, rejectedHash, type StatusMessage } from '../../log/events.ts'
 import { foreignRecord } from './faults.ts'
 import type { AppendedRecord, KafkaRecord } from './partition-protocol.ts'
 
@@ -76,14 +76,39 @@ export function topicSequenceOf(record: KafkaRecord): number | null {
   return text === null ? null : Number(text)
 }
 
-/** The rejected item as a record, whose value is the upstream's bytes. */
-export function rejectedRecord({ raw, reason, guid, recordedtime }: RejectedItem): NewRecord {
+/**
+ * The rejected item as a record, whose value is the upstream's bytes. Of a longer item the first `mostBytes` are kept, and
+ * the hash of all of it, by which it is recognised.
+ */
+export function rejectedRecord(item: RejectedItem, mostBytes = Number.POSITIVE_INFINITY): NewRecord {
+  const { guid, recordedtime } = item
+  const kept = firstBytes(item.raw, mostBytes)
+  const isCut = kept !== item.raw
+  const reason = isCut
+    ? `${item.reason}; only its first ${Buffer.byteLength(kept)} of ${Buffer.byteLength(item.raw)} bytes are kept, because the topic accepts no larger record`
+    : item.reason
+  const hash = isCut ? { hash: rejectedHash(item.raw) } : {}
   return {
     partition: 0,
     key: guid,
-    value: raw,
-    headers: { reason, ...(guid === null ? {} : { guid }), recordedtime },
+    value: kept,
+    headers: { reason, ...(guid === null ? {} : { guid }), recordedtime, ...hash },
   }
+}
+
+/** The hash by which the rejected item of a record is recognised. */
+export function rejectedHashOf(record: KafkaRecord): string {
+  return headerOf(record, 'hash') ?? rejectedHash(rejectedOf(record).raw)
+}
+
+/** As much of the text as fits, in whole characters. */
+function firstBytes(text: string, mostBytes: number): string {
+  if (Buffer.byteLength(text) <= mostBytes) return text
+  const bytes = Buffer.from(text)
+  let end = mostBytes
+  // A byte that continues a character has 10 as its first bits.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
+  return bytes.toString('utf8', 0, end)
 }
 
 /** A status report as a record of the status topic. */

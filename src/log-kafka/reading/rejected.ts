@@ -1,9 +1,9 @@
 /** Reads the newest rejected items (upstream items that could not be read), or only their hashes, from their Kafka topic. */
-import { REJECTED_WINDOW_BYTES, type RejectedItem, rejectedHash } from '../../log/events.ts'
+import { REJECTED_WINDOW_BYTES, type RejectedItem } from '../../log/events.ts'
 import { boundedRead } from '../client/bounded-read.ts'
 import type { LogParts } from '../client/connection.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
-import { rejectedOf } from '../client/records.ts'
+import { rejectedHashOf, rejectedOf } from '../client/records.ts'
 import { newest } from './offset-lookup.ts'
 import { waitForStableOffset } from './stable-offset.ts'
 
@@ -17,12 +17,7 @@ export function readRejectedRecords(parts: LogParts, topic: string, limit: numbe
 
 /** As `readRejectedRecords`, the hashes, of no more than REJECTED_WINDOW_BYTES. Keeps no texts in memory. */
 export function readRejectedHashes(parts: LogParts, topic: string, limit: number): Promise<string[]> {
-  return readNewest(parts, topic, { limit, mostBytes: REJECTED_WINDOW_BYTES }, hashOf)
-}
-
-/** The hash of a record's item. */
-export function hashOf(record: KafkaRecord): string {
-  return rejectedHash(rejectedOf(record).raw)
+  return readNewest(parts, topic, { limit, mostBytes: REJECTED_WINDOW_BYTES }, rejectedHashOf)
 }
 
 async function readNewest<T>(

@@ -2,16 +2,18 @@
  * Creates missing topics with their Kafka settings. Existing topics are never changed; the command `bridge doctor` reports
  * settings that differ.
  */
-import type { Admin, ITopicConfig } from 'kafkajs'
+import type { Admin } from 'kafkajs'
 import { DAY_MS, HOUR_MS } from '../../core/durations.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
 import { boundedRead } from '../client/bounded-read.ts'
 import type { OpenSession } from '../client/client.ts'
 import { unavailable } from '../client/faults.ts'
 import { withTimeout } from '../client/with-timeout.ts'
+import { createNewTopics, type NewTopic } from './topic-creation.ts'
 import {
   ALL,
   isJournalTopic,
@@ -36,7 +38,6 @@ const REQUESTS_KEPT_MS = 10 * 60_000
 /** Creating 150 topics takes 0.1–0.25 s on an idle broker. */
 const DEADLINE_MS = 30_000
 const POLL_MS = 20
-const ALREADY_THERE = 'TOPIC_ALREADY_EXISTS'
 /** A rejected item is stored as received, and upstream's responses may have 64 MiB. */
 const LARGEST_REJECTED_BYTES = 65 * 1024 * 1024
 
@@ -97,15 +98,17 @@ export function replicationOf({ replication }: TopicSettings, brokers: KnownBrok
 
 /**
  * Creates missing topics, waits until every topic has leaders that answer (new ones refuse requests for a while), and
- * resolves with the fewest replicas of one of them. `named`: how many addresses of brokers the settings have.
- * @throws BridgeError `log_unavailable`; `kafka` when a topic has another number of partitions; the signal's reason
+ * resolves with the fewest replicas of one of them. Settings that the cluster refuses are left out and logged. `named`: how
+ * many addresses of brokers the settings have.
+ * @throws BridgeError `log_unavailable`; `kafka` when a topic has another number of partitions, or the cluster's policy
+ * refuses it; the signal's reason
  */
 export async function ensureTopics(
-  parts: { openSession: OpenSession; clock: Clock; settings: TopicSettings; named: number },
+  parts: { openSession: OpenSession; clock: Clock; logger: Logger; settings: TopicSettings; named: number },
   topics: readonly TopicPlan[],
   signal: AbortSignal,
 ): Promise<number> {
-  const { openSession, clock, settings, named } = parts
+  const { openSession, clock, settings } = parts
   const session = openSession()
   const admin = session.kafka.admin()
   const work = async (): Promise<number> => {
@@ -115,7 +118,7 @@ export async function ensureTopics(
     )
     const present = await partitionsByTopic(admin)
     const missing = topics.filter(({ topic }) => !present.has(topicName(settings.prefix, topic)))
-    if (missing.length > 0) await create(admin, missing, settings, { named, present })
+    if (missing.length > 0) await create({ ...parts, admin }, missing, present)
     const created = missing.map(({ topic }) => topicName(settings.prefix, topic))
     for (;;) {
       const now = await partitionsByTopic(admin)
@@ -139,31 +142,29 @@ export async function ensureTopics(
 }
 
 async function create(
-  admin: Admin,
+  parts: { admin: Admin; logger: Logger; settings: TopicSettings; named: number },
   topics: readonly TopicPlan[],
-  settings: TopicSettings,
-  { named, present }: { named: number; present: ReadonlyMap<string, readonly PartitionInfo[]> },
+  present: ReadonlyMap<string, readonly PartitionInfo[]>,
 ): Promise<void> {
+  const { admin, settings, named } = parts
   const { brokers } = await admin.describeCluster()
   const answering = brokers.map(({ nodeId }) => nodeId)
   const holding = [...present.values()].flat().flatMap(({ replicas }) => replicas)
-  const replicationFactor = replicationOf(settings, { answering, holding, named })
-  const wanted: ITopicConfig[] = topics.map(({ topic, partitions, retentionMs }) => ({
-    topic: topicName(settings.prefix, topic),
-    numPartitions: partitions,
-    replicationFactor,
-    configEntries: Object.entries(topicConfig(topic, settings, replicationFactor, retentionMs)).map(
-      ([name, value]) => ({ name, value }),
-    ),
-  }))
-  try {
-    // kafkajs's own waiting fails on topics that are a moment old (measured: 8 times of 9).
-    await admin.createTopics({ topics: wanted, waitForLeaders: false })
-  } catch (error) {
-    // Another process creates the same topics at the same moment; the missing ones were created.
-    const { errors = [error] } = error as { errors?: unknown[] }
-    if (!errors.every((one) => (one as { type?: string }).type === ALREADY_THERE)) throw error
-  }
+  const replicas = replicationOf(settings, { answering, holding, named })
+  await createNewTopics(
+    parts,
+    topics.map((plan) => newTopic(plan, settings, replicas)),
+  )
+}
+
+/** The topic of that plan with all of its settings. */
+export function newTopic(
+  { topic, partitions, retentionMs }: TopicPlan,
+  settings: TopicSettings,
+  replicas: number,
+): NewTopic {
+  const wanted = topicConfig(topic, settings, replicas, retentionMs)
+  return { name: topicName(settings.prefix, topic), partitions, replicas, settings: wanted }
 }
 
 /** Whether every partition has a leader; `wanted`: how many partitions each topic must have. */

@@ -9,9 +9,10 @@ import type { Commit, RowChanges, Writer } from '../../log/events.ts'
 import { fencedError } from '../../log-shared/fenced.ts'
 import { checkCommitSize, sequenceEvents } from '../../log-shared/place-rows.ts'
 import { isFencing, unknownOutcome } from '../client/faults.ts'
-import { type NewRecord, rejectedRecord } from '../client/records.ts'
+import type { NewRecord } from '../client/records.ts'
 import { REJECTED, STATE, type TopicChoice, topicName } from '../topics/topics.ts'
 import { type CodeTopicParts, createCodeTopics, learntTopics } from './code-topics.ts'
+import type { RejectedLimit } from './rejected-limit.ts'
 import type { Transactions } from './transactions.ts'
 import {
   FENCING_TOKEN_KEY,
@@ -35,6 +36,8 @@ export interface KafkaWriterParts extends CodeTopicParts {
   known: ReadonlySet<string>
   /** Topics of codes that the claim could not have. Their events go to the shared topics. */
   unavailable: ReadonlySet<string>
+  /** Of all writers of this process: what one learns holds for the next. */
+  rejectedLimit: RejectedLimit
   /** The fencing token of this claim; written again by an operation that changes nothing else. */
   token: string
   /** Aborts when the log is closed. */
@@ -71,15 +74,21 @@ export class KafkaWriter implements Writer {
   async commit(given: Commit): Promise<Committed[]> {
     checkCommitSize(given.events)
     const { events: copies, rejected, callers } = copyOf(given)
-    const { known, unavailable, nativeKind, clock } = this.#parts
+    const { known, unavailable, nativeKind, clock, rejectedLimit } = this.#parts
     return this.#inOrder(async () => {
       const { events, after } = sequenceEvents(copies, this.#state.place)
       const named = nameTopics(events, nativeKind)
       const added = newChoices({ known, choices: this.#state.choices }, named, clock.now())
       const choices = new Map([...this.#state.choices, ...(await withTopics(this.#parts, added))])
       const { records, counts } = placeEvents(named, this.#state.counts, { known, choices, unavailable })
-      if (rejected.length > 0) records.set(REJECTED, rejected.map(rejectedRecord))
-      await this.#store({ place: after, counts, choices }, records, callers)
+      const setAside = rejected.map((item) => rejectedLimit.record(item))
+      if (setAside.length > 0) records.set(REJECTED, setAside)
+      try {
+        await this.#store({ place: after, counts, choices }, records, callers)
+      } catch (error) {
+        rejectedLimit.learn(error, setAside)
+        throw error
+      }
       return events
     })
   }

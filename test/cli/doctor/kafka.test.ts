@@ -16,6 +16,7 @@ const whole: KafkaReport = {
   refused: [],
   unread: null,
   creation: null,
+  refusedSettings: [],
 }
 
 function lines(report: Partial<KafkaReport>): string[] {
@@ -90,6 +91,19 @@ describe('the doctor’s Kafka check', () => {
 
   test('warns if topic settings cannot be read, which no bridge needs', () => {
     expect(lines({ unread: 'Kafka: reading' })).toContain('warn topics: Kafka: reading')
+  })
+
+  test('warns of settings that the cluster refuses, and fails if it refuses the topics themselves', () => {
+    const why = 'segment.bytes must be 64 MiB or more'
+    const settings = ['segment.bytes', 'segment.ms']
+    const refusedSettings = ['p.all', 'p.gaps'].map((topic) => ({ topic, settings, why }))
+    expect(lines({ refusedSettings })).toContain(
+      `warn topics: the cluster refuses settings of new topics: segment.bytes, segment.ms of p.all, p.gaps: ${why}`,
+    )
+    const none = { topic: 'p.all', settings: null, why: 'the cluster refuses to create p.all: no' }
+    expect(lines({ refusedSettings: [none] })).toContain(
+      'fail topics: new topics are refused: p.all: the cluster refuses to create p.all: no',
+    )
   })
 
   test('fails if this user lacks the right to describe', () => {

@@ -35,7 +35,7 @@ describe.skipIf(brokers === null)('shards whose owner the group has removed', ()
     session = openSession()
     const plan = shardsPlan(`fence${turn++}`, 2)
     topic = `${topics.prefix}.${plan.topic}`
-    const parts = { openSession, clock: systemClock, settings: topics, named: 1 }
+    const parts = { openSession, clock: systemClock, logger, settings: topics, named: 1 }
     await ensureTopics(parts, [plan], closing.signal)
   })
   afterEach(async () => {

@@ -3,11 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { decodeCursor } from '../../../src/core/cursor.ts'
 import { isoMillis } from '../../../src/core/dates.ts'
 import { AMENDED, type Committed, PUBLISHED } from '../../../src/core/event.ts'
+import { rejectedHash } from '../../../src/log/events.ts'
 import type { KafkaRecord } from '../../../src/log-kafka/client/partition-protocol.ts'
 import {
   eventOf,
   eventRecord,
   type NewRecord,
+  rejectedHashOf,
   rejectedOf,
   rejectedRecord,
 } from '../../../src/log-kafka/client/records.ts'
@@ -76,6 +78,26 @@ describe('the record of an event', () => {
 })
 
 describe('the record of a rejected item', () => {
+  it('of limited size keeps whole characters, says what is missing, and is recognised by all of its text', () => {
+    const item = { raw: 'aé€😀z', reason: 'no guid', guid: null, recordedtime: '' }
+    const kept = (mostBytes: number) => rejectedOf(sent(rejectedRecord(item, mostBytes)))
+    expect([1, 2, 3, 5, 6, 9, 10, 11].map((bytes) => kept(bytes).raw)).toEqual([
+      'a',
+      'a',
+      'aé',
+      'aé',
+      'aé€',
+      'aé€',
+      'aé€😀',
+      'aé€😀z',
+    ])
+    expect(kept(3).reason).toMatch(/^no guid; only its first 3 of 11 bytes are kept/)
+    expect(kept(11).reason).toBe('no guid')
+    for (const bytes of [3, 11]) {
+      expect(rejectedHashOf(sent(rejectedRecord(item, bytes)))).toBe(rejectedHash(item.raw))
+    }
+  })
+
   it('decodes to the item', () => {
     const someItem = fc.record({ raw: text, reason: text, guid: fc.option(text), recordedtime: text })
     fc.assert(

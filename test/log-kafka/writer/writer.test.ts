@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BridgeError } from '../../../src/errors.ts'
 import type { Writer } from '../../../src/log/events.ts'
+import { RejectedLimit } from '../../../src/log-kafka/writer/rejected-limit.ts'
 import { KafkaWriter } from '../../../src/log-kafka/writer/writer.ts'
 import type { KafkaWriterState } from '../../../src/log-kafka/writer/writer-state.ts'
 import { sampleEvent } from '../../log/samples.ts'
@@ -37,6 +38,7 @@ function writerOver(
   const parts = {
     ...{ prefix: 'p', nativeKind: 'Native', clock, logger, transactions, createTopics, token: 'n' },
     ...{ known: new Set<string>(), unavailable: new Set(unavailable), closed: closing.signal },
+    rejectedLimit: new RejectedLimit(),
   }
   const writer: Writer = new KafkaWriter(parts, state, new Map())
   return {
@@ -129,7 +131,11 @@ describe('a writer on Kafka', () => {
     await writer.commit({ events: [fca('ADM', 'ADM.')] })
     const [records] = written
     expect([...(records?.keys() ?? [])]).toEqual(['p.all', 'p.fca._other', 'p.fca.ADM_', 'p.internal.state'])
-    expect(records?.get('p.internal.state')).toContainEqual({ partition: 0, key: 'count/fca.ADM', value: '5' })
+    expect(records?.get('p.internal.state')).toContainEqual({
+      partition: 0,
+      key: 'count/fca.ADM',
+      value: '5',
+    })
     expect(records?.get('p.fca._other')).toHaveLength(1)
   })
 })

@@ -1,11 +1,11 @@
 /** Starts, kills and restarts the brokers of one test: one node, or three that replicate. */
 import { randomBytes } from 'node:crypto'
-import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { untilNamed } from './metadata.ts'
 import { clearLeftovers, makeBrokerFolder } from './runtime/leftovers.ts'
 import { freePorts } from './runtime/ports.ts'
-import type { FaultSignal, JavaProcess, KafkaRuntime } from './runtime/runtime.ts'
+import { CLASSES, type FaultSignal, type JavaProcess, type KafkaRuntime } from './runtime/runtime.ts'
 import { type Listener, type ListenerSpec, PLAIN, serverProperties } from './runtime/server-properties.ts'
 
 /** A user whose SCRAM credentials are in the cluster from its first moment. */
@@ -23,6 +23,8 @@ export interface ClusterOptions {
   /** Listeners of every node besides the plain one. */
   listeners?: readonly ListenerSpec[]
   scramUsers?: readonly ScramUser[]
+  /** A folder of compiled classes, which the brokers can load. Only where the runtime has `jars`. */
+  classes?: string
   /** More broker settings; they override the defaults of the tests. */
   properties?: Readonly<Record<string, string>>
 }
@@ -76,6 +78,7 @@ export async function startCluster(options: ClusterOptions): Promise<KafkaCluste
   const nodes = await layOut(folder, options)
   for (const [name, text] of Object.entries(options.runtime.version.files))
     writeFileSync(join(folder, name), text)
+  if (options.classes !== undefined) cpSync(options.classes, join(folder, CLASSES), { recursive: true })
   const processes = new Map<number, JavaProcess>()
   const stop = async (): Promise<void> => {
     await Promise.all([...processes.values()].map(kill))

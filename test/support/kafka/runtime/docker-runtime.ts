@@ -29,6 +29,7 @@ export async function dockerRuntime(
     description: `Kafka ${version.number} in Docker`,
     version,
     checkpointFile: null,
+    jars: null,
     async run(folder, mainClass, args) {
       const { container, output } = prepared(library, version, folder, [mainClass, ...args])
       try {

@@ -1,9 +1,9 @@
 /** Runs Kafka from plain jars on a local Java: builds the command line and starts the child processes. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { noteProcess } from './leftovers.ts'
-import type { JavaProcess, KafkaRuntime } from './runtime.ts'
+import { CLASSES, type JavaProcess, type KafkaRuntime } from './runtime.ts'
 import type { KafkaVersion } from './versions.ts'
 
 /** What a Java needs to run one release. */
@@ -48,7 +48,7 @@ export function javaRuntime(setup: JavaSetup): KafkaRuntime {
       ...reading,
       ...more,
       '-cp',
-      jars.join(':'),
+      [...jars, ...classesIn(folder)].join(':'),
       ...program,
     ]
     const outputFile = join(folder, `${name}.out`)
@@ -62,6 +62,7 @@ export function javaRuntime(setup: JavaSetup): KafkaRuntime {
     description: `Kafka ${version.number} on Java ${javaVersion}`,
     version,
     checkpointFile,
+    jars,
     async run(folder, mainClass, args) {
       const tool = launch(folder, 'tool', [], [mainClass, ...args])
       await tool.ended
@@ -69,6 +70,12 @@ export function javaRuntime(setup: JavaSetup): KafkaRuntime {
     },
     start: async (folder, name, mainClass, args) => launch(folder, name, writing, [mainClass, ...args]),
   }
+}
+
+/** The class-data archive fits a class path that begins with the jars; a missing folder must not be on it. */
+function classesIn(folder: string): string[] {
+  const classes = join(folder, CLASSES)
+  return existsSync(classes) ? [classes] : []
 }
 
 function javaProcess(child: ChildProcess, outputFile: string): RunJava {

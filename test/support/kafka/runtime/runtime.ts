@@ -1,6 +1,9 @@
 /** The port between a cluster and what runs Kafka's Java classes: a Java of this machine, or a Docker engine. */
 import type { KafkaVersion } from './versions.ts'
 
+/** Name of the folder with the classes of a test. */
+export const CLASSES = 'classes'
+
 /** Signals that faults are made of. */
 export type FaultSignal = 'SIGKILL' | 'SIGTERM' | 'SIGSTOP' | 'SIGCONT'
 
@@ -24,11 +27,16 @@ export interface KafkaRuntime {
    * for the tool; null where there is none.
    */
   readonly checkpointFile: string | null
+  /** The jars of the release, to compile classes against; null where they are only in an image. */
+  readonly jars: readonly string[] | null
   /**
    * Runs a main class to its end. Only `folder` is sure to be reachable for it.
    * @throws Error with its output when it fails
    */
   run(folder: string, mainClass: string, args: readonly string[]): Promise<void>
-  /** Starts a main class. `name` tells the processes of one folder apart. */
+  /**
+   * Starts a main class. `name` tells the processes of one folder apart. Compiled classes in the folder `CLASSES` of
+   * `folder` are on its class path.
+   */
   start(folder: string, name: string, mainClass: string, args: readonly string[]): Promise<JavaProcess>
 }
