@@ -2,7 +2,7 @@
 import type { Committed } from '../core/event.ts'
 import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
-import type { LogEnd, RejectedItem, StatusMessage, Term, Writer } from '../log/events.ts'
+import type { LogEnd, RejectedItem, ReplicaStanding, StatusMessage, Term, Writer } from '../log/events.ts'
 import type { FaultHooks } from '../log/fault-hooks.ts'
 import type { Journal } from '../log/journal.ts'
 import type { Log } from '../log/log.ts'
@@ -131,11 +131,11 @@ class KafkaEventLog implements KafkaLog {
     return this.#options.clock.now() - this.#answeredMs > SILENT_MS ? this.#answeredMs : null
   }
 
-  async campaign(signal: AbortSignal): Promise<Term> {
+  async campaign(signal: AbortSignal, replica?: ReplicaStanding): Promise<Term> {
     this.#reader.open()
     signal.throwIfAborted()
     this.#runOnce(this.#stateTail)
-    return this.#elections.campaign(await this.#ready(signal))
+    return this.#elections.campaign(await this.#ready(signal), replica)
   }
 
   async claim(term: Term, signal: AbortSignal): Promise<Writer> {

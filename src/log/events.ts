@@ -37,6 +37,14 @@ export interface Commit {
 /** Most events that one commit may hold; a longer fill is a chain of commits. */
 export const COMMIT_LIMIT = 1000
 
+/** How near a candidate's replica is to the end of the log: a leader polls only once its own is complete. */
+export interface ReplicaStanding {
+  /** Events that it lacks; 0: it is complete. */
+  readonly missing: number
+  /** Resolves when it is complete, or the signal aborts. Never rejects. */
+  untilComplete(signal: AbortSignal): Promise<void>
+}
+
 /** A leadership term. It ends once: `lost` aborts. */
 export interface Term {
   readonly lost: AbortSignal

@@ -4,7 +4,7 @@
  * every sentence of it for both implementations.
  */
 import type { Committed } from '../core/event.ts'
-import type { LogEnd, RejectedItem, StatusMessage, Term, Writer } from './events.ts'
+import type { LogEnd, RejectedItem, ReplicaStanding, StatusMessage, Term, Writer } from './events.ts'
 import type { Journal } from './journal.ts'
 import type { Requests } from './requests.ts'
 import type { Shards } from './shards.ts'
@@ -13,8 +13,11 @@ import type { Table } from './tables.ts'
 /** The log, whichever adapter runs. */
 export interface Log {
   readonly kind: 'kafka' | 'embedded'
-  /** Resolves when this process should lead. Rejects with the signal's reason when it aborts first. */
-  campaign(signal: AbortSignal): Promise<Term>
+  /**
+   * Resolves when this process should lead. Of several candidates one with a complete replica does, else the nearest;
+   * without `replica` it counts as complete. Rejects with the signal's reason when it aborts first.
+   */
+  campaign(signal: AbortSignal, replica?: ReplicaStanding): Promise<Term>
   /** Fences every earlier writer, then resolves with what the last commit left. An unused log gets its epoch here. */
   claim(term: Term, signal: AbortSignal): Promise<Writer>
   /**

@@ -16,6 +16,8 @@ export interface Filling {
 
 /** Whether readers may use the replica. */
 export interface ReplicaState {
+  /** Events that it lacks: 0 once it is complete, MAX_SAFE_INTEGER until it was compared with the log. */
+  readonly missing: number
   /** null once the replica holds what the log held when they were compared; newer events may still be missing. */
   readonly filling: Filling | null
   /** Resolves when the replica is complete, or the signal aborts. Never rejects. */
@@ -23,7 +25,11 @@ export interface ReplicaState {
 }
 
 /** The state of a store that needs no filling, because it is the log itself. */
-export const COMPLETE_REPLICA: ReplicaState = { filling: null, untilComplete: async () => undefined }
+export const COMPLETE_REPLICA: ReplicaState = {
+  missing: 0,
+  filling: null,
+  untilComplete: async () => undefined,
+}
 
 /** The replica's state with the methods of the replicator, which fills it. */
 export type ReplicaProgress = ReturnType<typeof createReplicaProgress>
@@ -39,6 +45,10 @@ export function createReplicaProgress(extent: () => { oldest: number; latest: nu
     waiting.resolve()
   }
   return {
+    get missing(): number {
+      if (isComplete) return 0
+      return goal === null ? Number.MAX_SAFE_INTEGER : Math.max(1, goal - extent().latest)
+    },
     get filling(): Filling | null {
       if (isComplete) return null
       const { oldest, latest } = extent()

@@ -41,7 +41,7 @@ export interface PollerParts {
   log: Log
   /** This node's replica of the log, and what fills it. */
   archive: Pick<Archive, 'oldest' | 'latest' | 'oldestRecordedMs' | 'known'>
-  replicator: Pick<Replicator, 'caughtUp'>
+  replicator: Pick<Replicator, 'caughtUp' | 'replica'>
   client: UpstreamClient
   bucket: TokenBucket
   config: IngestConfig
@@ -225,7 +225,7 @@ export class Poller {
 
   async #winTerm(signal: AbortSignal): Promise<Term> {
     for (;;) {
-      const term = await this.#parts.log.campaign(signal)
+      const term = await this.#parts.log.campaign(signal, this.#parts.replicator.replica)
       if (!term.lost.aborted) return term
     }
   }

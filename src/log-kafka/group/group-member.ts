@@ -71,6 +71,8 @@ export class GroupMember {
   /** The listener knows of the assignment, and silence has not ended it. */
   #isConfirmed = false
   #isFailing = false
+  /** The connection of the present membership, and when it ends. */
+  #connection: { session: KafkaSession; ended: AbortSignal } | null = null
   #cancelLease = (): void => undefined
 
   constructor(place: GroupPlace & GroupPurpose, assigner: PartitionAssigner, listener: AssignmentListener) {
@@ -100,6 +102,16 @@ export class GroupMember {
   /** Reports the loss of the partitions if the session is over but its timer is late, because the clock was set. */
   checkSession(): void {
     if (this.#place.clock.now() - this.#heardMs >= SESSION_MS) this.#expire()
+  }
+
+  /**
+   * Lets the group read this member's metadata again: leaves it, and kafkajs joins as soon as it hears of that. Does
+   * nothing while a join is under way, which sends the metadata anyway.
+   */
+  rejoin(): void {
+    if (this.#connection === null || this.#memberId === null || this.#assignment === null) return
+    const { session, ended } = this.#connection
+    void this.#remove(this.#memberId, session, ended)
   }
 
   /** Is a member until the signal aborts, then leaves. Throws whatever ended the membership before. */
@@ -148,7 +160,9 @@ export class GroupMember {
     }
     consumer.on(consumer.events.REBALANCING, onResponse(onRebalancing))
     const ended = new AbortController()
-    if (this.#memberId !== null) void this.#removeFormer(this.#memberId, session, ended.signal)
+    this.#connection = { session, ended: ended.signal }
+    // Restarted brokers remember this process's former membership, and the group would wait a session for it.
+    if (this.#memberId !== null) void this.#remove(this.#memberId, session, ended.signal)
     const joined = join(consumer, topic)
     const leave = async (): Promise<void> => {
       // kafkajs leaves only after it has joined; without leaving, the others wait for this member.
@@ -163,6 +177,7 @@ export class GroupMember {
       await withTimeout(clock, LEAVE_LIMIT_MS, new AbortController().signal, leave()).catch(() => undefined)
     } finally {
       cancelSilence()
+      this.#connection = null
       ended.abort()
       session.end()
       // kafkajs may take a consumer for joined that is not: it would look for something to fetch for ever.
@@ -203,11 +218,8 @@ export class GroupMember {
     this.#isConfirmed = false
   }
 
-  /**
-   * Removes this process's former membership while the new one joins: restarted brokers remember it, and the group would
-   * wait a session for it. Never throws: the wait has the same result.
-   */
-  async #removeFormer(memberId: string, { partitions }: KafkaSession, ended: AbortSignal): Promise<void> {
+  /** Removes a membership of this process from the group. Never throws: the group's own time limits have the same result. */
+  async #remove(memberId: string, { partitions }: KafkaSession, ended: AbortSignal): Promise<void> {
     const { clock, groupId } = this.#place
     const untilMs = clock.now() + SESSION_MS
     while (!ended.aborted && clock.now() < untilMs) {

@@ -1,8 +1,10 @@
 /**
- * Assigns the one partition whose holder is the leader: to the member that holds it already, else to the member that has
- * waited longest. A joining standby thus never replaces a healthy leader.
+ * Assigns the one partition whose holder is the leader: to a member whose replica is complete, among these to the one that
+ * holds it already, else to the one that has waited longest. A joining standby thus never replaces a healthy leader, but
+ * does replace one that could not poll before its replica is filled.
  */
 import type { PartitionAssigner } from 'kafkajs'
+import { z } from 'zod'
 import { groupAssigner } from './group-protocol.ts'
 
 /** The metadata that a member sends with its join. */
@@ -11,16 +13,30 @@ export interface Candidacy {
   holds: boolean
   /** When its process began to wait, ms since 1970, its own clock. */
   sinceMs: number
+  /** Events that its replica lacks; 0: it is complete, also where the member's version does not tell. */
+  missing: number
 }
 
-/** A member with unreadable metadata comes last. */
-const UNREADABLE: Candidacy = { holds: false, sinceMs: Number.MAX_SAFE_INTEGER }
+const candidacySchema = z.object({ holds: z.boolean(), sinceMs: z.number(), missing: z.number().default(0) })
 
-/** The member to lead: one that holds, then the one that waits longest, then by id. null without members. */
+/** A member with unreadable metadata comes last. */
+const UNREADABLE: Candidacy = {
+  holds: false,
+  sinceMs: Number.MAX_SAFE_INTEGER,
+  missing: Number.MAX_SAFE_INTEGER,
+}
+
+/**
+ * The member to lead: the one whose replica lacks least, then one that holds, then the one that waits longest, then by id.
+ * null without members.
+ */
 export function chooseMember(members: ReadonlyMap<string, Candidacy>): string | null {
   const [chosen] = [...members].toSorted(
     ([oneId, one], [otherId, other]) =>
-      Number(other.holds) - Number(one.holds) || one.sinceMs - other.sinceMs || (oneId < otherId ? -1 : 1),
+      one.missing - other.missing ||
+      Number(other.holds) - Number(one.holds) ||
+      one.sinceMs - other.sinceMs ||
+      (oneId < otherId ? -1 : 1),
   )
   return chosen?.[0] ?? null
 }
@@ -40,8 +56,7 @@ export function leaderAssigner(candidacy: () => Candidacy): PartitionAssigner {
 /** The candidacy in a member's metadata, which another version or program may have written. */
 export function readCandidacy(userData: Buffer | undefined): Candidacy {
   try {
-    const { holds, sinceMs } = JSON.parse(String(userData)) as Partial<Candidacy>
-    return typeof holds === 'boolean' && typeof sinceMs === 'number' ? { holds, sinceMs } : UNREADABLE
+    return candidacySchema.parse(JSON.parse(String(userData)))
   } catch {
     return UNREADABLE
   }

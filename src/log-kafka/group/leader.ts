@@ -3,7 +3,7 @@
  * lock: two processes may believe for a moment that they lead. Only fencing by transactional id (`writer/claim.ts`) prevents
  * that both write.
  */
-import type { Term } from '../../log/events.ts'
+import type { ReplicaStanding, Term } from '../../log/events.ts'
 import { abortable } from '../client/with-timeout.ts'
 import { GroupMember, type GroupPlace } from './group-member.ts'
 import { leaderAssigner } from './leader-assigner.ts'
@@ -17,6 +17,8 @@ export type OpenElections = (place: GroupPlace) => Elections
 /** Elections in a consumer group. Nothing connects before the first campaign. */
 export const groupElections: OpenElections = (place) => new GroupElections(place)
 
+const COMPLETE: ReplicaStanding = { missing: 0, untilComplete: async () => undefined }
+
 /** The partition, from the join that assigned it until it is lost. */
 interface Tenure {
   lost: AbortController
@@ -28,6 +30,11 @@ class GroupElections {
   readonly #place: GroupPlace
   readonly #member: GroupMember
   #sinceMs = 0
+  #replica: ReplicaStanding = COMPLETE
+  /** What the last join said of the replica. */
+  #toldMissing = 0
+  /** It waits for the replica, to tell the group. */
+  #isWaiting = false
   #tenure: Tenure | null = null
   #won = Promise.withResolvers<Tenure>()
   #candidacy: { leaving: AbortController; left: Promise<void> } | null = null
@@ -35,7 +42,10 @@ class GroupElections {
 
   constructor(place: GroupPlace) {
     this.#place = place
-    const assigner = leaderAssigner(() => ({ holds: this.stillHolds(), sinceMs: this.#sinceMs }))
+    const assigner = leaderAssigner(() => {
+      this.#toldMissing = this.#replica.missing
+      return { holds: this.stillHolds(), sinceMs: this.#sinceMs, missing: this.#toldMissing }
+    })
     const events = {
       unavailable: 'leader.group_unavailable',
       recovered: 'leader.group_recovered',
@@ -49,11 +59,12 @@ class GroupElections {
 
   /**
    * Resolves when this process should lead; it is a candidate from this call until the term is ended or the signal
-   * aborts. During a term, another call resolves with the same one.
+   * aborts. During a term, another call resolves with the same one. `replica` is that of this process.
    * @throws the signal's reason
    */
-  async campaign(signal: AbortSignal): Promise<Term> {
+  async campaign(signal: AbortSignal, replica: ReplicaStanding = COMPLETE): Promise<Term> {
     signal.throwIfAborted()
+    this.#replica = replica
     if (!this.#isClosed) this.#join()
     try {
       let tenure = await abortable(signal, this.#won.promise)
@@ -86,7 +97,10 @@ class GroupElections {
     if (this.#tenure !== null && this.#tenure.memberId !== memberId) {
       this.#lose('the group has forgotten this process')
     }
-    if (!isLeader) return this.#lose('the group has given the partition to another process')
+    if (!isLeader) {
+      this.#lose('the group has given the partition to another process')
+      return this.#tellOnceComplete()
+    }
     if (this.#tenure !== null) return
     this.#tenure = { lost: new AbortController(), memberId }
     this.#place.logger.info('leader.elected', { name: memberId })
@@ -100,6 +114,17 @@ class GroupElections {
     this.#won = Promise.withResolvers<Tenure>()
     this.#place.logger.info('leader.lost', { reason })
     lost.abort()
+  }
+
+  /** Tells the group of a replica that was incomplete at the last join, so that an incomplete leader gives way. */
+  #tellOnceComplete(): void {
+    const leaving = this.#candidacy?.leaving.signal
+    if (this.#toldMissing === 0 || leaving === undefined || this.#isWaiting) return
+    this.#isWaiting = true
+    void this.#replica.untilComplete(leaving).then(() => {
+      this.#isWaiting = false
+      if (!leaving.aborted && this.#tenure === null && this.#toldMissing > 0) this.#member.rejoin()
+    })
   }
 
   #join(): void {

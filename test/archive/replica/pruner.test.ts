@@ -71,7 +71,7 @@ describe('the pruner', () => {
     const archive = memoryArchive(inPlace(items(5)))
     const compared = Promise.withResolvers<void>()
     let asked = 0
-    const replica = { filling: null, untilComplete: () => compared.promise }
+    const replica = { missing: 0, filling: null, untilComplete: () => compared.promise }
     pruning(
       archive,
       async () => {

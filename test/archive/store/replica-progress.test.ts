@@ -27,6 +27,19 @@ describe('a replica', () => {
     expect(replica.filling).toBe(null)
   })
 
+  it('tells how many events it lacks, and nothing certain before the comparison', () => {
+    const { here, replica } = replicaOf(1, 6)
+    expect(replica.missing).toBe(Number.MAX_SAFE_INTEGER)
+    replica.compared(8)
+    expect(replica.missing).toBe(2)
+    here.latest = 8
+    replica.advanced()
+    expect(replica.missing).toBe(0)
+    replica.emptied(9)
+    here.latest = 0
+    expect(replica.missing).toBe(9)
+  })
+
   it('counts its progress from the first event that the log retains', () => {
     const { replica } = replicaOf(101, 125)
     replica.compared(200)

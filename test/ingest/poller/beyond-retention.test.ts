@@ -1,5 +1,6 @@
 /** A poller on a log that dropped its first events does not publish an item again that may have been among them. */
 import { expect, it } from 'vitest'
+import { COMPLETE_REPLICA } from '../../../src/archive/store/replica-progress.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { isoMillis } from '../../../src/core/dates.ts'
 import { plans } from '../../../src/core/plans.ts'
@@ -34,6 +35,7 @@ it('publishes new items, skips items that may have been published and dropped, a
     latest: 900,
     oldestRecordedMs: () => nowMs - 10 * DAY_MS,
     known: () => new Map(),
+    replica: COMPLETE_REPLICA,
     caughtUp: async () => undefined,
   }
   const plan = {

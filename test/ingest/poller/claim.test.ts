@@ -1,5 +1,6 @@
 /** A claim that fails half way: the log becomes unavailable after the writer exists, before the rejected items are read. */
 import { expect, it } from 'vitest'
+import { COMPLETE_REPLICA } from '../../../src/archive/store/replica-progress.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { plans } from '../../../src/core/plans.ts'
 import { BridgeError } from '../../../src/errors.ts'
@@ -39,6 +40,7 @@ it('a failed claim releases its writer before the next try', async () => {
   }
   const replica = {
     ...{ oldest: 1, latest: 0, oldestRecordedMs: () => null, known: () => new Map() },
+    replica: COMPLETE_REPLICA,
     caughtUp: (_sequence: number, _epoch: string, signal: AbortSignal) => aborted(signal),
   }
   const { poller, close } = createIngest({

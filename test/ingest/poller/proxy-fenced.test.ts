@@ -1,5 +1,6 @@
 /** A proxied request while another process has become the leader: no unit is spent uncounted. */
 import { expect, it } from 'vitest'
+import { COMPLETE_REPLICA } from '../../../src/archive/store/replica-progress.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { plans } from '../../../src/core/plans.ts'
 import { createIngest } from '../../../src/ingest/ingest.ts'
@@ -17,7 +18,7 @@ it('a fenced writer does not send a proxied request, and its poller campaigns ag
   const log = createMemoryLog()
   const replica = {
     ...{ oldest: 1, latest: 0, oldestRecordedMs: () => null },
-    ...{ known: () => new Map(), caughtUp: async () => undefined },
+    ...{ known: () => new Map(), replica: COMPLETE_REPLICA, caughtUp: async () => undefined },
   }
   const ingest = createIngest({
     upstream: {

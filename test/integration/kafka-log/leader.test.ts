@@ -98,6 +98,54 @@ describe.skipIf(brokers.length === 0)('leading', () => {
     expect([lost.aborted, leader.stillHolds()]).toEqual([false, true])
   })
 
+  /** A replica that lacks events until it is filled. */
+  function replicaLacking(missing: number) {
+    const filled = Promise.withResolvers<void>()
+    const replica = {
+      missing,
+      untilComplete: () => filled.promise,
+      fill(): void {
+        replica.missing = 0
+        filled.resolve()
+      },
+    }
+    return replica
+  }
+
+  it('moves from a leader with an incomplete replica to a standby that joins with a complete one, and stays there', async () => {
+    const [cold, warm] = [stand(), stand()]
+    const replica = replicaLacking(10_000)
+    const { lost } = await cold.campaign(signal, replica)
+    const won = await warm.campaign(signal, replicaLacking(0))
+    await eventually(
+      () => lost.aborted,
+      (isLost) => isLost,
+    )
+    replica.fill()
+    const again = cold.campaign(signal, replica)
+    again.catch(() => undefined)
+    await settled(2)
+    expect([won.lost.aborted, warm.stillHolds(), cold.stillHolds()]).toEqual([false, true, false])
+  })
+
+  it('moves from a leader with an incomplete replica to the standby whose replica is complete first', async () => {
+    const [leader, slow, quick] = [stand(), stand(), stand()]
+    const replica = replicaLacking(10)
+    const { lost } = await leader.campaign(signal, replicaLacking(10))
+    slow.campaign(signal, replicaLacking(20)).catch(() => undefined)
+    await settled(2)
+    const campaign = quick.campaign(signal, replica)
+    await settled(3)
+    expect(lost.aborted).toBe(false)
+    replica.fill()
+    await campaign
+    expect([quick.stillHolds(), slow.stillHolds()]).toEqual([true, false])
+    await eventually(
+      () => leader.stillHolds(),
+      (holds) => !holds,
+    )
+  })
+
   it('can be regained by a process that stepped down', async () => {
     const leader = stand()
     const first = await leader.campaign(signal)

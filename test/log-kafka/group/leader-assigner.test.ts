@@ -8,13 +8,23 @@ import {
   readCandidacy,
 } from '../../../src/log-kafka/group/leader-assigner.ts'
 
-const candidacy: fc.Arbitrary<Candidacy> = fc.record({ holds: fc.boolean(), sinceMs: fc.nat() })
+const candidacy: fc.Arbitrary<Candidacy> = fc.record({
+  holds: fc.boolean(),
+  sinceMs: fc.nat(),
+  missing: fc.nat({ max: 3 }),
+})
 const group = fc.dictionary(fc.stringMatching(/^[a-z][0-9]{0,2}$/), candidacy, { minKeys: 1 })
 
 /** The members' assignments when one of them assigns. */
-async function assigned(members: Record<string, Candidacy | 'rubbish'>): Promise<Record<string, unknown>> {
-  const assigner = (metadata: Candidacy) =>
-    leaderAssigner(() => metadata)({ cluster: {} as Cluster, groupId: 'group', logger: {} as Logger })
+async function assigned(
+  members: Record<string, Partial<Candidacy> | 'rubbish'>,
+): Promise<Record<string, unknown>> {
+  const assigner = (metadata: Partial<Candidacy>) =>
+    leaderAssigner(() => metadata as Candidacy)({
+      cluster: {} as Cluster,
+      groupId: 'group',
+      logger: {} as Logger,
+    })
   const joined = Object.entries(members).map(([memberId, metadata]) => ({
     memberId,
     memberMetadata:
@@ -22,7 +32,10 @@ async function assigned(members: Record<string, Candidacy | 'rubbish'>): Promise
         ? Buffer.from([0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 7])
         : assigner(metadata).protocol({ topics: ['topic'] }).metadata,
   }))
-  const answers = await assigner({ holds: false, sinceMs: 0 }).assign({ members: joined, topics: ['topic'] })
+  const answers = await assigner({ holds: false, sinceMs: 0, missing: 0 }).assign({
+    members: joined,
+    topics: ['topic'],
+  })
   return Object.fromEntries(
     answers.map(({ memberId, memberAssignment }) => [
       memberId,
@@ -32,22 +45,43 @@ async function assigned(members: Record<string, Candidacy | 'rubbish'>): Promise
 }
 
 describe('the leader assigner', () => {
-  it('leaves the partition with the member that holds it, whichever members join', () => {
+  it('leaves the partition with the complete member that holds it, whichever members join', () => {
     fc.assert(
       fc.property(group, fc.constantFrom('A', 'm5m', 'zzz'), fc.nat(), (others, id, sinceMs) => {
         const standbys = Object.entries(others).map(
           ([key, metadata]) => [key, { ...metadata, holds: false }] as const,
         )
-        const members = new Map<string, Candidacy>([...standbys, [id, { holds: true, sinceMs }]])
+        const members = new Map<string, Candidacy>([...standbys, [id, { holds: true, sinceMs, missing: 0 }]])
         expect(chooseMember(members)).toBe(id)
       }),
     )
   })
 
+  it('prefers the member whose replica lacks least, even to one that holds', () => {
+    fc.assert(
+      fc.property(group, (members) => {
+        const chosen = members[String(chooseMember(new Map(Object.entries(members))))]
+        for (const { missing } of Object.values(members)) {
+          expect(chosen?.missing).toBeLessThanOrEqual(missing)
+        }
+      }),
+    )
+  })
+
+  it('takes a member of a version that does not tell for complete', async () => {
+    const filling = { holds: true, sinceMs: 1, missing: 7 }
+    expect(await assigned({ filling, old: { holds: false, sinceMs: 2 } })).toEqual({
+      filling: {},
+      old: { topic: [0] },
+    })
+  })
+
   it('assigns a free partition to the member that waits longest, in any order of members', () => {
     fc.assert(
       fc.property(group, (members) => {
-        const all = Object.entries(members)
+        const all = Object.entries(members).map(
+          ([id, metadata]) => [id, { ...metadata, missing: 0 }] as const,
+        )
         const chosen = chooseMember(new Map(all))
         expect(chooseMember(new Map(all.toReversed()))).toBe(chosen)
         const best = members[String(chosen)]
@@ -76,7 +110,11 @@ describe('the leader assigner', () => {
 
   it('puts a member with unreadable metadata last', () => {
     for (const text of ['', 'null', '[]', '{"holds":1}', '{"holds":true,"sinceMs":"1"}']) {
-      expect(readCandidacy(Buffer.from(text))).toEqual({ holds: false, sinceMs: Number.MAX_SAFE_INTEGER })
+      const { sinceMs, ...others } = readCandidacy(Buffer.from(text))
+      expect([sinceMs, others]).toEqual([
+        Number.MAX_SAFE_INTEGER,
+        { holds: false, missing: Number.MAX_SAFE_INTEGER },
+      ])
     }
     expect(readCandidacy(undefined).holds).toBe(false)
   })

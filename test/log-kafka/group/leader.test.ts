@@ -72,3 +72,27 @@ test('no response begins a term while others join, after another got the partiti
   await ended
   await elections.close()
 })
+
+test('a candidate whose replica becomes complete joins again, unless it leads or said so already', async () => {
+  const client = silentClient([])
+  const { logger } = keepingLogger()
+  const place = { openSession: () => client.session, groupId: 'g', topic: TOPIC }
+  const elections = groupElections({ ...place, clock: createManualClock(), logger })
+  const complete = Promise.withResolvers<void>()
+  const replica = { missing: 5, untilComplete: () => complete.promise }
+  const ended = new AbortController()
+  const campaign = elections.campaign(ended.signal, replica)
+  campaign.catch(() => undefined)
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  await settled()
+  expect(client.left).toEqual([])
+  replica.missing = 0
+  complete.resolve()
+  await settled()
+  expect(client.left).toEqual(['me'])
+  client.join('me again', [])
+  await settled()
+  expect(client.left).toEqual(['me'])
+  ended.abort()
+  await elections.close()
+})

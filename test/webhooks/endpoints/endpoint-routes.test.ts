@@ -161,7 +161,10 @@ describe('the start of deliveries', () => {
   })
 
   test('is refused while this node fills its replica: 503 with Retry-After', async () => {
-    const filling = { filling: { sequence: 1, goal: 2, share: 0.5 }, untilComplete: async () => undefined }
+    const filling = {
+      ...{ missing: 1, filling: { sequence: 1, goal: 2, share: 0.5 } },
+      untilComplete: async () => undefined,
+    }
     await using api = await startApi({ count: 2, reader: ({ reader }) => ({ ...reader, replica: filling }) })
     const answer = await ask(api, TOKEN, '/v1/webhooks', 'POST', { url: URL })
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
