@@ -9,6 +9,7 @@ import { NotYetReplicated } from '../src/ingest/poller/not-yet-replicated.ts'
 import { readItems } from '../src/ingest/poller/read-page.ts'
 import { PollerWriter } from '../src/ingest/writer-state/poller-writer.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
+import { atOnce } from '../src/lifecycle/slices.ts'
 import { openSqliteLog } from '../src/log-embedded/log.ts'
 import { readPage } from '../src/upstream/page.ts'
 import { temporaryDirectory } from '../test/support/bridge-process.ts'
@@ -58,15 +59,11 @@ async function commitPages(seed: number): Promise<{ cpuMs: number; events: Commi
   for (const [index, body] of pages.entries()) {
     if (index === WARM_UP) start = process.cpuUsage()
     const nowMs = clock.now()
-    const answer = readPage(body)
+    const answer = atOnce(readPage(body))
     if (!answer.ok) throw new Error(answer.reason)
-    const { fresh } = readItems(
-      answer.value,
-      (guids) => ahead.latestOf(guids),
-      () => false,
-      () => false,
-      nowMs,
-    )
+    const never = (): boolean => false
+    const standings = (guids: string[]) => ahead.latestOf(guids)
+    const { fresh } = atOnce(readItems(answer.value, standings, never, never, nowMs))
     const events = fresh.map((item) => {
       const { disclosure, text, revision, fetchedMs } = item
       return disclosureEvent(disclosure, { item, data: text, revision, recordedMs: fetchedMs, late: false })

@@ -54,10 +54,15 @@ export function writeRows(db: Database, rows: RowChanges): void {
   for (const [key, value] of rows) value === null ? drop.run(key) : put.run(key, value)
 }
 
-/** Adds rejected items. Inside a transaction. */
-export function writeRejected(db: Database, items: readonly RejectedItem[]): void {
+/** Most rejected items that are stored: usual ones take 30 MB, the largest 15 GB. */
+const MOST_REJECTED = 20_000
+
+/** Adds rejected items, and deletes the oldest ones beyond `most`. Inside a transaction. */
+export function writeRejected(db: Database, items: readonly RejectedItem[], most = MOST_REJECTED): void {
+  if (items.length === 0) return
   const insert = db.prepare('INSERT INTO rejected(raw, reason, guid, recordedtime) VALUES (?, ?, ?, ?)')
   for (const item of items) insert.run(item.raw, item.reason, item.guid, item.recordedtime)
+  db.prepare('DELETE FROM rejected WHERE id <= (SELECT max(id) FROM rejected) - ?').run(most)
 }
 
 /** The newest rejected items, newest last. */

@@ -5,9 +5,9 @@
 import { contentHash } from '../core/disclosure.ts'
 import type { Committed, NewEvent } from '../core/event.ts'
 
-/** An upstream item that could not be read, stored as received. */
+/** An upstream item that could not be read. */
 export interface RejectedItem {
-  /** The item's bytes as upstream sent them, as text. */
+  /** The item as upstream sent it, as text; of a long one the beginning, the length and the hash. */
   raw: string
   reason: string
   guid: string | null
@@ -15,7 +15,7 @@ export interface RejectedItem {
   recordedtime: string
 }
 
-/** Most bytes of rejected items that are read for their hashes; one item may be as large as a whole upstream response. */
+/** Most bytes of rejected items that are read for their hashes; builds before this one stored items of any size whole. */
 export const REJECTED_WINDOW_BYTES = 64 * 1024 * 1024
 
 /** The hash by which the text of a rejected item is recognised when upstream sends it again. */

@@ -4,10 +4,14 @@
  */
 import type { Purpose } from '../core/purpose.ts'
 import { ITEMS_PATH } from '../core/upstream-paths.ts'
+import { inSlices } from '../lifecycle/slices.ts'
 import { type UpstreamListQuery, writeListQuery } from './list-parameters.ts'
 import type { Outcome, Timing } from './outcome.ts'
-import { type Page, type RawItem, readPage, readSingle } from './page.ts'
-import type { Transport } from './transport.ts'
+import { type Page, type RawItem, type Result, readPage, readSingle } from './page.ts'
+import type { RequestOptions, Transport } from './transport.ts'
+
+/** Largest list response that is read. A page of 200 items of 1.5 KB has 300 KB. */
+const LARGEST_LIST_BYTES = 64 * 1024 * 1024
 
 /** What every request waits for. A rejection stops the request. */
 export interface Throttle {
@@ -23,9 +27,9 @@ export interface SendPermit extends Throttle {
 
 /**
  * Counts the unit, waits for the throttle, and sends a GET of a path below the base address. `now` is our clock, ms since
- * 1970. The result throws what the permit throws; then the request has not left.
+ * 1970; `options` are those of the transport. The result throws what the permit throws; then the request has not left.
  */
-export function countedSend(transport: Transport, now: () => number) {
+export function countedSend(transport: Transport, now: () => number, options: RequestOptions = {}) {
   return async (
     path: string,
     purpose: Purpose,
@@ -34,7 +38,7 @@ export function countedSend(transport: Transport, now: () => number) {
   ): Promise<Outcome<string>> => {
     await permit.spend(purpose, now())
     await permit.throttle(signal)
-    return transport.get(path, signal)
+    return transport.get(path, signal, options)
   }
 }
 
@@ -53,8 +57,12 @@ export interface UpstreamClientOptions {
 /** A client over that transport. */
 export function createUpstreamClient({ transport, now, nativeWord }: UpstreamClientOptions) {
   const send = countedSend(transport, now)
+  const sendForList = countedSend(transport, now, { largestBytes: LARGEST_LIST_BYTES })
   return {
-    /** One page of the list. A failure of upstream is an outcome. Throws what the permit throws. */
+    /**
+     * One page of the list, parsed in slices. It may have more items than were asked for; then it has a warning. A failure of
+     * upstream is an outcome. Throws what the permit throws.
+     */
     async list(
       query: UpstreamListQuery,
       purpose: Purpose,
@@ -62,7 +70,10 @@ export function createUpstreamClient({ transport, now, nativeWord }: UpstreamCli
       signal: AbortSignal,
     ): Promise<Outcome<Page>> {
       const path = `${ITEMS_PATH}?${writeListQuery(query, nativeWord)}`
-      return parsed(await send(path, purpose, permit, signal), readPage)
+      const outcome = await sendForList(path, purpose, permit, signal)
+      if (outcome.kind !== 'ok') return outcome
+      const read = await inSlices(readPage(outcome.value), now)
+      return withResult(outcome, read.ok ? { ok: true, value: withSizeWarning(read.value, query) } : read)
     },
     /** One announcement, by guid or by `yyyy-mm-dd.<rnsId>`. What does not exist is `refused` with 404. As `list`. */
     async item(
@@ -79,15 +90,22 @@ export function createUpstreamClient({ transport, now, nativeWord }: UpstreamCli
 }
 
 /** The outcome with its body parsed; a body that cannot be parsed makes it `invalid`. */
-export function parsed<T>(
-  outcome: Outcome<string>,
-  parse: (body: string) => { ok: true; value: T } | { ok: false; reason: string },
-): Outcome<T> {
-  if (outcome.kind !== 'ok') return outcome
-  const read = parse(outcome.value)
+export function parsed<T>(outcome: Outcome<string>, parse: (body: string) => Result<T>): Outcome<T> {
+  return outcome.kind === 'ok' ? withResult(outcome, parse(outcome.value)) : outcome
+}
+
+function withResult<T>(outcome: Timing & { kind: 'ok' }, read: Result<T>): Outcome<T> {
   return read.ok
     ? { ...outcome, value: read.value }
     : { ...withoutValue(outcome), kind: 'invalid', reason: read.reason }
+}
+
+/** Every item of a page that is larger than asked counts, because no other page may hold it. */
+function withSizeWarning(page: Page, { pageSize }: UpstreamListQuery): Page {
+  const { length } = page.items
+  if (pageSize === undefined || length <= pageSize) return page
+  const warning = `the page has ${length} items, but only ${pageSize} were asked for`
+  return { ...page, warnings: [...page.warnings, warning] }
 }
 
 /** When and whether a request was sent, without its result. */

@@ -2,6 +2,7 @@
  * Parses upstream's responses about stock exchanges. Each keeps its JSON text as upstream sent it, unknown members included
  * (upstream specification §2.9 to §2.11).
  */
+import { atOnce } from '../lifecycle/slices.ts'
 import { readPage, readSingle } from './page.ts'
 import {
   type Exchange,
@@ -41,7 +42,7 @@ export function isMic(text: string): boolean {
 
 /** The page in the body of a 200, or why it cannot be read. */
 export function readExchangePage(body: string): Result<ExchangePage> {
-  const read = readPage(body)
+  const read = atOnce(readPage(body))
   if (!read.ok) return read
   const { items, nextCursor, latestCursor: _, hasMore: __, warnings: ___, ...figures } = read.value
   const exchanges = items.flatMap(({ text, value }) => {

@@ -77,15 +77,17 @@ export type ExchangeEntry = z.infer<typeof exchangeEntrySchema>
 /** One exchange. */
 export type Exchange = z.infer<typeof exchangeSchema>
 
-const cursor = text.min(1).optional().catch(undefined)
+/** Longest cursor that is kept: it has to fit into the line of a request. A longer one counts as absent. */
+export const LONGEST_CURSOR = 4096
+const cursor = text.min(1).max(LONGEST_CURSOR)
 const figure = z.int().optional().catch(undefined)
 
 /** `meta.paging` in any of its three shapes (specification §2.12). A member of another type counts as absent. */
 export const pagingSchema = z.object({
   pageSize: figure,
   /** Of the next page; null at the end. */
-  nextCursor: text.min(1).nullable().optional().catch(undefined),
-  latestCursor: cursor,
+  nextCursor: cursor.nullable().optional().catch(undefined),
+  latestCursor: cursor.optional().catch(undefined),
   pageNumber: figure,
   pageTotal: figure,
   itemTotal: figure,

@@ -8,11 +8,14 @@ import type { Failure, Outcome } from './outcome.ts'
 import { classifyStatus, classifyThrown } from './outcome.ts'
 import { type ReportedQuota, reportedQuotas } from './reported-quota.ts'
 
-/** Largest body that is read. A page of 200 items of 1.5 KB has 300 KB. */
-const LARGEST_BODY_BYTES = 64 * 1024 * 1024
+/** Largest body that is read unless the caller allows more: it is parsed in one piece, which takes some 50 ms. */
+const LARGEST_BODY_BYTES = 4 * 1024 * 1024
 const ABORTED: Failure = { kind: 'network', message: 'aborted' }
 /** Largest error body that is read; it has only a message. */
 const LARGEST_ERROR_BYTES = 64 * 1024
+/** Bytes and chunks that are gathered before they are decoded: a body may come byte by byte. */
+const BLOCK_BYTES = 64 * 1024
+const BLOCK_CHUNKS = 4096
 
 /** What a transport is built from. */
 export interface TransportOptions {
@@ -22,6 +25,14 @@ export interface TransportOptions {
   /** From the first byte sent to the last byte read. */
   timeoutMs: number
   clock: Clock
+}
+
+/** What a request may differ in. */
+export interface RequestOptions {
+  /** Leaves the key out, for what upstream serves to everybody. */
+  keyless?: boolean
+  /** Largest body that is read; 4 MiB by default. */
+  largestBytes?: number
 }
 
 /** Sends requests to one upstream. */
@@ -39,9 +50,10 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
     /**
      * GETs `path` (below the base, with its query). Never throws for anything that upstream does.
      * When `signal` aborts before the status is known, or inside a good response, the outcome is `network` with the
-     * message `aborted`. `keyless` leaves the key out, for what upstream serves to everybody.
+     * message `aborted`.
      */
-    async get(path: string, signal: AbortSignal, { keyless } = { keyless: false }): Promise<Outcome<string>> {
+    async get(path: string, signal: AbortSignal, options: RequestOptions = {}): Promise<Outcome<string>> {
+      const { keyless = false, largestBytes = LARGEST_BODY_BYTES } = options
       const startedMs = clock.now()
       if (signal.aborted) return { startedMs, endedMs: startedMs, serverMs: null, sent: false, ...ABORTED }
       const timeUp = new AbortController()
@@ -67,7 +79,7 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
         phase = 'body'
         serverMs = dateHeaderMs(response)
         reported = reportedQuotas((name) => response.headers.get(name))
-        return ended(true, await readAnswer(response, key))
+        return ended(true, await readAnswer(response, key, largestBytes))
       } catch (error) {
         if (timeUp.signal.aborted) return ended(true, { kind: 'timeout', phase })
         if (signal.aborted) return ended(true, ABORTED)
@@ -81,7 +93,11 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
   }
 }
 
-async function readAnswer(response: Response, key: string): Promise<{ kind: 'ok'; value: string } | Failure> {
+async function readAnswer(
+  response: Response,
+  key: string,
+  largestBytes: number,
+): Promise<{ kind: 'ok'; value: string } | Failure> {
   if (response.status !== 200) {
     // The status is enough: an error whose body hangs or breaks is still that error.
     const message = await readBody(response, LARGEST_ERROR_BYTES).catch(() => null)
@@ -89,23 +105,31 @@ async function readAnswer(response: Response, key: string): Promise<{ kind: 'ok'
     const words = key === '' ? message : message?.replaceAll(key, '[key]')
     return classifyStatus(response.status, response.headers.get('retry-after'), words ?? '')
   }
-  const body = await readBody(response, LARGEST_BODY_BYTES)
+  const body = await readBody(response, largestBytes)
   return body === null
-    ? { kind: 'invalid', reason: `the body is larger than ${LARGEST_BODY_BYTES} bytes` }
+    ? { kind: 'invalid', reason: `the body is larger than ${largestBytes} bytes` }
     : { kind: 'ok', value: body }
 }
 
 /** The body as text without its byte order mark, or null when it is larger than the cap; the rest is then not read. */
 async function readBody(response: Response, capBytes: number): Promise<string | null> {
   if (response.body === null) return ''
-  const chunks: Uint8Array[] = []
+  const decoder = new TextDecoder()
+  let text = ''
   let bytes = 0
+  let block: Uint8Array[] = []
+  let blockBytes = 0
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
     if (bytes > capBytes) return null
-    chunks.push(chunk)
+    block.push(chunk)
+    blockBytes += chunk.byteLength
+    if (blockBytes < BLOCK_BYTES && block.length < BLOCK_CHUNKS) continue
+    text += decoder.decode(Buffer.concat(block), { stream: true })
+    block = []
+    blockBytes = 0
   }
-  return new TextDecoder().decode(Buffer.concat(chunks))
+  return text + decoder.decode(Buffer.concat(block))
 }
 
 function dateHeaderMs(response: Response): number | null {

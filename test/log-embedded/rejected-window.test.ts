@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rejectedHash } from '../../src/log/events.ts'
-import { hashesWithin } from '../../src/log-embedded/writer-tables.ts'
+import {
+  ensureLogTables,
+  hashesWithin,
+  readRejectedRows,
+  writeRejected,
+} from '../../src/log-embedded/writer-tables.ts'
+import { openDatabase } from '../../src/storage/database.ts'
 
 test('the newest texts are hashed, newest last, and no further one is read once the window is full', () => {
   fc.assert(
@@ -28,4 +34,15 @@ test('the newest texts are hashed, newest last, and no further one is read once 
       },
     ),
   )
+})
+
+test('the newest rejected items are stored, and the oldest ones go once there are too many', () => {
+  const db = openDatabase({ path: ':memory:', durable: false })
+  ensureLogTables(db)
+  const itemOf = (n: number) => ({ raw: `${n}`, reason: 'no guid', guid: null, recordedtime: '' })
+  for (const n of [0, 3, 6]) writeRejected(db, [itemOf(n), itemOf(n + 1), itemOf(n + 2)], 4)
+  expect(readRejectedRows(db, 9)).toEqual([5, 6, 7, 8].map(itemOf))
+  writeRejected(db, [], 1)
+  expect(readRejectedRows(db, 9)).toHaveLength(4)
+  db.close()
 })

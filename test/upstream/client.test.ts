@@ -113,3 +113,25 @@ test('a page is returned parsed; any other response is invalid and keeps its tim
   const { client } = await clientAgainst(raw('', 'reset'))
   expect((await client.list({ pageSize: 1 }, 'poll', openPermit, never)).kind).toBe('network')
 })
+
+test('a page with more items than were asked for is returned whole, with a warning', async () => {
+  const { client } = await clientAgainst(answers(200, '{"data":[1,2,3],"warnings":["theirs"]}'))
+  const warningsOf = async (pageSize: number) => {
+    const outcome = await client.list({ pageSize }, 'poll', openPermit, never)
+    return outcome.kind === 'ok' ? [outcome.value.items.length, ...outcome.value.warnings] : outcome
+  }
+  expect(await warningsOf(3)).toEqual([3, 'theirs'])
+  expect(await warningsOf(2)).toEqual([3, 'theirs', 'the page has 3 items, but only 2 were asked for'])
+})
+
+test('only a list may be larger than 4 MiB', async () => {
+  const large = `{"data":[{"guid":"a","text":"${'x'.repeat(400_000)}"}],"more":"${'x'.repeat(4 * 1024 * 1024)}"}`
+  const { server, client } = await clientAgainst(answers(200, large))
+  expect((await client.list({ pageSize: 1 }, 'poll', openPermit, never)).kind).toBe('ok')
+  const transport = createTransport({ url: server.url, key: 'k', timeoutMs: 30_000, clock })
+  open.push(() => transport.close())
+  expect(await transport.get('/x', never)).toMatchObject({
+    kind: 'invalid',
+    reason: 'the body is larger than 4194304 bytes',
+  })
+})

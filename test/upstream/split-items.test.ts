@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { dataText, splitItems } from '../../src/upstream/split-items.ts'
+import { atOnce } from '../../src/lifecycle/slices.ts'
+import { dataText, listParts, onOneLine } from '../../src/upstream/split-items.ts'
+
+/** The texts of the items, each on one line; none where `data` is no list. */
+function splitItems(text: string): string[] {
+  const parts = atOnce(listParts(text))
+  if (parts === null || 'excess' in parts) return []
+  return (parts.items ?? []).map(({ start, end }) => onOneLine(text.slice(start, end)))
+}
 
 /** Every arbitrary here draws JSON *text*, so that spacing, escapes, digits and duplicate members are all odd. */
 const blanks = fc

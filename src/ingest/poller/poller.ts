@@ -10,6 +10,7 @@ import { BridgeError, isBridgeError, isLogOutage } from '../../errors.ts'
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
+import { inSlices } from '../../lifecycle/slices.ts'
 import { rejectedHash, type Term } from '../../log/events.ts'
 import type { Log } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
@@ -291,17 +292,18 @@ export class Poller {
         const outcome = await this.#parts.client.list(query, purpose, permit, signal)
         const nowMs = this.#nowMs()
         const answer: PageOutcome =
-          outcome.kind === 'ok' ? { ...outcome, value: this.#readPage(outcome.value, nowMs) } : outcome
+          outcome.kind === 'ok' ? { ...outcome, value: await this.#readPage(outcome.value, nowMs) } : outcome
         this.#parts.observer.answered(answer)
-        return { type: 'answered', answer, spentMs: permit.spentMs, ledger: writer.state.ledger, nowMs }
+        const { ledger } = writer.state
+        return { type: 'answered', answer, spentMs: permit.spentMs, ledger, nowMs: this.#nowMs() }
       } catch (error) {
         return this.#brokenBy(error)
       }
     })
   }
 
-  #readPage(page: Page, nowMs: number): ReadPage {
-    const { archive, logger } = this.#parts
+  async #readPage(page: Page, nowMs: number): Promise<ReadPage> {
+    const { archive, clock, logger } = this.#parts
     const throughMs = beyondRetentionMs(archive, this.#claimed, nowMs)
     let count = 0
     const isBeyondRetention = (timeMs: number): boolean => {
@@ -309,9 +311,10 @@ export class Poller {
       count += 1
       return true
     }
-    const isRejected = (text: string): boolean => this.#rejected.has(rejectedHash(text))
+    const isRejected = (hash: string): boolean => this.#rejected.has(hash)
     const standings = (guids: string[]) => this.#notYetReplicated.latestOf(guids)
-    const read = readItems(page, standings, isRejected, isBeyondRetention, nowMs)
+    const steps = readItems(page, standings, isRejected, isBeyondRetention, nowMs)
+    const read = await inSlices(steps, () => clock.now())
     if (throughMs !== null && count > 0) {
       logger.warn('items.beyond_retention', {
         items: count,

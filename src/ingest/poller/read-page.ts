@@ -5,35 +5,37 @@
 import type { StoredRevision } from '../../archive/store/archive.ts'
 import { isoMillis } from '../../core/dates.ts'
 import { parseItem } from '../../core/disclosure.ts'
-import type { RejectedItem } from '../../log/events.ts'
+import type { Steps } from '../../lifecycle/slices.ts'
+import { type RejectedItem, rejectedHash } from '../../log/events.ts'
 import type { Page, RawItem } from '../../upstream/page.ts'
 import type { FetchedItem, ReadPage } from '../machine/state.ts'
-
-/** A broker rejects batches above 1 MiB; an item is at most half of that. */
-const LARGEST_ITEM_BYTES = 512 * 1024
+import { shortened } from './shortened.ts'
 
 /** Such a guid would be indistinguishable from the event id of another guid's revision. */
 const LIKE_A_REVISION = /#\d+$/
 
 /**
- * Reads a page, which the upstream sends newest first: of two contents of one guid the upper one is the later revision.
- * `standings` returns the latest published revision of each guid; `isRejected` is true for an unreadable text that is
- * already stored; `isForgotten` is true if an unknown item of that upstream time counts as published.
+ * Reads a page, which the upstream sends newest first: of two contents of one guid the upper one is the later revision. All
+ * that compares the page with what is published happens in the last step.
+ * `standings` returns the latest published revision of each guid; `isRejected` is true for the hash of an unreadable text
+ * that is already stored; `isForgotten` is true if an unknown item of that upstream time counts as published.
  */
-export function readItems(
+export function* readItems(
   page: Page,
   standings: (guids: string[]) => ReadonlyMap<string, StoredRevision>,
-  isRejected: (text: string) => boolean,
+  isRejected: (hash: string) => boolean,
   isForgotten: (timeMs: number) => boolean,
   nowMs: number,
-): ReadPage {
+): Steps<ReadPage> {
   const held: FetchedItem[] = []
-  const rejected: RejectedItem[] = []
+  const unreadable = new Map<string, RejectedItem>()
   for (const item of page.items) {
-    const read = holdItem(item, nowMs)
+    const read = yield* holdItem(item, nowMs)
     if ('disclosure' in read) held.push(read)
-    else if (!isRejected(read.raw) && !rejected.some((other) => other.raw === read.raw)) rejected.push(read)
+    else unreadable.set(rejectedHash(read.raw), read)
+    yield
   }
+  const rejected = [...unreadable].flatMap(([hash, item]) => (isRejected(hash) ? [] : item))
   const guids = held.map((item) => item.disclosure.guid)
   const latest = new Map(standings(guids))
   const fresh: FetchedItem[] = []
@@ -53,21 +55,15 @@ export function readItems(
   return { fresh, guids, times, count, duplicates, rejected, nextCursor, latestCursor, hasMore, warnings }
 }
 
-function holdItem({ text, value }: RawItem, nowMs: number): FetchedItem | RejectedItem {
-  const recordedtime = isoMillis(nowMs)
+function* holdItem({ text, value, fault }: RawItem, nowMs: number): Steps<FetchedItem | RejectedItem> {
   const read = parseItem(value)
-  if (!read.ok) return { raw: text, reason: read.reason, guid: read.guid, recordedtime }
-  const { disclosure } = read.item
-  if (LIKE_A_REVISION.test(disclosure.guid)) {
-    return { raw: text, reason: 'the guid ends like a revision', guid: disclosure.guid, recordedtime }
+  if (fault === undefined && read.ok && !LIKE_A_REVISION.test(read.item.disclosure.guid)) {
+    return { ...read.item, text, revision: 1, fetchedMs: nowMs }
   }
-  if (Buffer.byteLength(text) > LARGEST_ITEM_BYTES) {
-    return {
-      raw: text,
-      reason: `larger than ${LARGEST_ITEM_BYTES} bytes`,
-      guid: disclosure.guid,
-      recordedtime,
-    }
+  return {
+    raw: yield* shortened(text),
+    reason: fault ?? (read.ok ? 'the guid ends like a revision' : read.reason),
+    guid: read.ok ? read.item.disclosure.guid : read.guid,
+    recordedtime: isoMillis(nowMs),
   }
-  return { ...read.item, text, revision: 1, fetchedMs: nowMs }
 }

@@ -11,6 +11,7 @@ import { NotYetReplicated } from '../../../src/ingest/poller/not-yet-replicated.
 import { readItems } from '../../../src/ingest/poller/read-page.ts'
 import { PollerWriter } from '../../../src/ingest/writer-state/poller-writer.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { atOnce } from '../../../src/lifecycle/slices.ts'
 import { openSqliteLog } from '../../../src/log-embedded/log.ts'
 import { namedTopics } from '../../../src/log-kafka/topics/topics.ts'
 import { readPage } from '../../../src/upstream/page.ts'
@@ -36,10 +37,10 @@ test('the leader parses a response once and no item again; the archive equals on
   const writer = new PollerWriter(await log.claim(await log.campaign(signal), signal))
   const ahead = new NotYetReplicated({ latest: 0, known: () => new Map() })
   const parsed = vi.spyOn(JSON, 'parse')
-  const answer = readPage(JSON.stringify({ data: [item], meta: { paging: { nextCursor: null } } }))
+  const answer = atOnce(readPage(JSON.stringify({ data: [item], meta: { paging: { nextCursor: null } } })))
   if (!answer.ok) throw new Error(answer.reason)
   const never = (): boolean => false
-  const { fresh } = readItems(answer.value, (guids) => ahead.latestOf(guids), never, never, 0)
+  const { fresh } = atOnce(readItems(answer.value, (guids) => ahead.latestOf(guids), never, never, 0))
   const config = { rounds: null, calendar: createCalendar() }
   const context = { state: initialState(), actions: [], config, nowMs: 0 } as unknown as StepContext
   publish(context, { purpose: 'poll', items: fresh })

@@ -22,11 +22,13 @@ import {
   type PageOutcome,
   type PollerAction,
   type QueuedCommit,
+  type ReadPage,
 } from '../../../src/ingest/machine/state.ts'
 import { step } from '../../../src/ingest/machine/step.ts'
 import { readItems } from '../../../src/ingest/poller/read-page.ts'
 import type { Head } from '../../../src/ingest/writer-state/head.ts'
-import { COMMIT_LIMIT, type RejectedItem } from '../../../src/log/events.ts'
+import { atOnce } from '../../../src/lifecycle/slices.ts'
+import { COMMIT_LIMIT, type RejectedItem, rejectedHash } from '../../../src/log/events.ts'
 import type { UpstreamListQuery } from '../../../src/upstream/list-parameters.ts'
 import type { Failure } from '../../../src/upstream/outcome.ts'
 import type { Page } from '../../../src/upstream/page.ts'
@@ -281,7 +283,7 @@ export class World {
     countUnits(this.store.ledger, units, purpose, atMs)
   }
 
-  private answerTo(query: UpstreamListQuery): Failure | { kind: 'ok'; value: ReturnType<typeof readItems> } {
+  private answerTo(query: UpstreamListQuery): Failure | { kind: 'ok'; value: ReadPage } {
     if (this.happens(this.options.failures)) return this.chance.pick(FAILURES)
     const failure = this.options.fails?.(query, this.requests.length)
     if (failure !== undefined) return failure
@@ -296,8 +298,10 @@ export class World {
     const page = this.options.strange?.(this.answer(query), query, this.requests.length) ?? this.answer(query)
     const standings = (guids: string[]) =>
       new Map(guids.flatMap((guid) => [[guid, this.store.standings.get(guid)] as const]).filter(hasStanding))
-    const isRejected = (text: string) => this.store.rejected.some((item) => item.raw === text)
-    return { kind: 'ok', value: readItems(page, standings, isRejected, () => false, this.ourMs) }
+    const stored = new Set(this.store.rejected.map(({ raw }) => rejectedHash(raw)))
+    const isRejected = (hash: string) => stored.has(hash)
+    const steps = readItems(page, standings, isRejected, () => false, this.ourMs)
+    return { kind: 'ok', value: atOnce(steps) }
   }
 
   /** The page that a correct upstream would return now. */
