@@ -1,6 +1,6 @@
 /**
- * Reads from the inverted indexes the sequences of events that may match a filter, in batches that are kept between calls.
- * Batches are large because SQLite's FTS5 seeks in a long posting list by scanning it (4 ms for 45,000 rows).
+ * Reads from the inverted indexes the sequences of events that may match a filter, in batches that are kept between calls:
+ * a new query has to find its place in the index again.
  */
 import type { Database } from '../../storage/database.ts'
 import type { IndexPredicate } from '../store/index-terms.ts'
@@ -109,11 +109,15 @@ function queryIndexes(
   const { after, through } = direction === 'ASC' ? { ...span, through: end } : { ...span, after: end }
   const tookMs = nowMs() - startMs
   if (tookMs < QUICK_MS) scanCursor.span = Math.min(LARGEST_SPAN, scanCursor.span * 4)
-  else if (tookMs > SLOW_MS) scanCursor.span = Math.max(smallestSpan, scanCursor.span / 4)
+  else if (tookMs > SLOW_MS) scanCursor.span = Math.max(smallestSpan, Math.floor(scanCursor.span / 4))
   const sequences = merged(direction, byTerms, byHeadline)
   return { epoch, direction, after, through, sequences: sequences.filter((s) => s > after && s <= through) }
 }
 
+/**
+ * The candidates of one index in a range. The bounds are bound as integers: node:sqlite binds a number as a float, which FTS5
+ * does not take as a bound, and then it reads the lists of the words from end to end.
+ */
 function matching(
   db: Database,
   index: 'terms' | 'headlines',
@@ -127,7 +131,7 @@ function matching(
       `SELECT rowid FROM ${index} WHERE ${index} MATCH ? AND rowid > ? AND rowid <= ?
        ORDER BY rowid ${direction} LIMIT ?`,
     )
-    .all(expression, range.after, range.through, limit)
+    .all(expression, BigInt(range.after), BigInt(range.through), limit)
     .map((row) => row.rowid)
 }
 

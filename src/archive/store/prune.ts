@@ -22,10 +22,10 @@ export function removeOldest(db: Database, sequence: number, limit: number): num
   const last = rows.at(-1)?.sequence
   if (last === undefined) return 0
   unindex(db, rows)
-  for (const table of ['events', 'facts', 'items', 'highs', 'issuers']) {
+  for (const table of ['events', 'facts', 'items', 'issuers']) {
     db.prepare(`DELETE FROM ${table} WHERE sequence <= ?`).run(last)
   }
-  renewRunningMaximum(db)
+  pruneRunningMaximum(db, last)
   return rows.length
 }
 
@@ -41,16 +41,22 @@ function unindex(db: Database, rows: readonly OldRow[]): void {
 }
 
 /**
- * Adds the rows of `highs` that are missing after the deletion: events that were below the running maximum of time may now
- * be above it, up to the first row that is left.
+ * Deletes the rows of `highs` up to the sequence `last`, and adds those that are missing then: events that were below the
+ * running maximum of time may now be above it, up to the first row that is left. Times and sequences of `highs` rise
+ * together, so its oldest rows are the first ones by time, and no index by sequence is needed to find them.
  */
-function renewRunningMaximum(db: Database): void {
-  const next = db.prepare<{ low: number | null }>('SELECT min(sequence) AS low FROM highs').get()?.low
+function pruneRunningMaximum(db: Database, last: number): void {
+  const next = db
+    .prepare<{ sequence: number; time_ms: number }>(
+      'SELECT sequence, time_ms FROM highs WHERE sequence > ? ORDER BY time_ms LIMIT 1',
+    )
+    .get(last)
+  db.prepare('DELETE FROM highs WHERE time_ms < ?').run(next?.time_ms ?? Number.MAX_SAFE_INTEGER)
   const before = db
     .prepare<{ sequence: number; time_ms: number }>(
       'SELECT sequence, time_ms FROM facts WHERE sequence < ? ORDER BY sequence',
     )
-    .all(next ?? Number.MAX_SAFE_INTEGER)
+    .iterate(next?.sequence ?? Number.MAX_SAFE_INTEGER)
   let maxTimeMs = Number.NEGATIVE_INFINITY
   for (const { sequence, time_ms } of before) {
     if (time_ms <= maxTimeMs) continue
