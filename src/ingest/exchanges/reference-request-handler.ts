@@ -29,8 +29,10 @@ export interface ReferenceRequestHandlerParts {
 const CHECK_MS = 25
 /** A check that comes so late shows that the process was frozen; another one may lead after 6 s of silence. */
 const FROZEN_MS = 3_000
-/** How long a request waits for a moment without polls. Then it takes the next token, which delays a poll by one at most. */
+/** How long a request waits for a moment without polls. Then it takes the next token, which delays the polls after it. */
 const GRACE_MS = 300
+/** Longest wait for that token. The bucket keeps the last token of a burst unused, so that one early request fits. */
+const LONGEST_TOKEN_WAIT_MS = 1_000
 /** Most requests that may wait; a further one is answered with 503. */
 const MOST_WAITING = 100
 /** Retry-After of a failure, ms. */
@@ -140,7 +142,7 @@ export class ReferenceRequestHandler {
         bucket.msUntilFull(nowMs) === 0
       // A clock that was set back ends the wait too.
       if (!wasFrozen && (isFree || Math.abs(nowMs - sinceMs) >= GRACE_MS)) {
-        return sleep(clock, bucket.take(nowMs) - nowMs, running)
+        return sleep(clock, Math.min(bucket.take(nowMs) - nowMs, LONGEST_TOKEN_WAIT_MS), running)
       }
       await sleep(clock, CHECK_MS, running)
     }

@@ -1,6 +1,6 @@
 /**
- * Tests fund requests over several processes on Kafka: any node accepts them, and the leader sends and counts the
- * upstream request.
+ * Tests requests for fund data and exchange references over several processes on Kafka: any node accepts them, and the
+ * leader sends the upstream request and counts its cost.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
@@ -12,7 +12,7 @@ import { sharedBrokers } from '../../support/kafka/for-tests.ts'
 
 const brokers = await sharedBrokers()
 
-describe.skipIf(brokers === null)('fund requests on Kafka', () => {
+describe.skipIf(brokers === null)('requests to the leader on Kafka', () => {
   let sandbox: Sandbox
   const kafka = {
     BRIDGE_KAFKA_BROKERS: (brokers ?? []).join(','),
@@ -47,6 +47,38 @@ describe.skipIf(brokers === null)('fund requests on Kafka', () => {
     }
     return status.quota.used
   }
+
+  async function leads(http: string): Promise<boolean> {
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+    const response = await fetch(`${http}/v1/status`, { headers })
+    const { leader, upstream } = (await response.json()) as {
+      leader: { self: boolean }
+      upstream: { lastGoodPoll: string | null }
+    }
+    return leader.self && upstream.lastGoodPoll !== null
+  }
+
+  it('for references are answered within two seconds by a node that does not lead, and need no leader later', async () => {
+    using first = temporaryDirectory()
+    using second = temporaryDirectory()
+    const reader = await start(second.path, 'api')
+    const leader = await start(first.path, 'poller,api')
+    await eventually(() => leads(leader.ready.http), Boolean)
+    const at = `${reader.ready.http}/v2`
+    for (const path of ['/XLON', '?pageSize=200', '/XPAR', '/XXXX']) {
+      const startMs = performance.now()
+      const ours = await ask(at, `/references/exchanges${path}`)
+      const tookMs = performance.now() - startMs
+      expect([path, ours]).toEqual([path, await ask(sandbox.url, `/references/exchanges${path}`)])
+      expect(tookMs).toBeLessThan(2_000)
+    }
+    await leader.stop('SIGKILL')
+    for (const path of ['', '/XPAR']) {
+      expect((await ask(at, `/references/exchanges${path}`)).status).toBe(200)
+    }
+    expect(await ask(at, '/references/exchanges/XWBO')).toMatchObject({ status: 503, retryAfter: '5' })
+    expect(await reader.stop()).toBe(0)
+  })
 
   it('go through the leader; without one they answer 503 with Retry-After until the next leader takes over', async () => {
     using first = temporaryDirectory()
