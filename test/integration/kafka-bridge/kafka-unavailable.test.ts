@@ -67,11 +67,14 @@ describe.skipIf(runtime === null)('while Kafka is unavailable', () => {
     }
   })
 
-  it('a node that is cut off serves its replica, but is not ready, and its lag grows until Kafka recovers', async () => {
+  it('a node that is cut off serves its replica and the last word of the leader, but is not ready, and its lag grows until Kafka recovers', async () => {
     using directory = temporaryDirectory()
     const options = kafkaLogOptions(kafka.cluster.brokers)
-    const writer = await claimed(kafka.logs.open(options))
+    const log = kafka.logs.open(options)
+    const writer = await claimed(log)
     await writer.commit({ events: sampleEvents(1, 3) })
+    const [said, saidLater] = ['2026-06-01T01:00:00.000Z', '2026-06-01T01:00:15.000Z']
+    await log.publishStatus?.({ type: 'heartbeat', asOf: said })
     const bridge = await startBridge(
       bridgeEnv(NO_UPSTREAM, directory.path, {
         BRIDGE_ROLES: 'api,feed',
@@ -82,10 +85,13 @@ describe.skipIf(runtime === null)('while Kafka is unavailable', () => {
     const { http, ops } = bridge.ready
     const readiness = async () => (await fetch(`${ops}/readyz`)).json() as Promise<{ ready: boolean }>
     const lag = async () => Number(LAG.exec(await (await fetch(`${ops}/metrics`)).text())?.[1])
+    const asOf = async () => (await getJson<{ asOf: string | null }>(`${http}/v1/status`)).asOf
     await eventually(readiness, ({ ready }) => ready)
     expect(await lag()).toBe(0)
+    await eventually(asOf, (time) => time === said)
     const hole = kafka.proxy.blackHole()
     await writer.commit({ events: sampleEvents(4, 5) })
+    await log.publishStatus?.({ type: 'heartbeat', asOf: saidLater })
     const away = await eventually(readiness, ({ ready }) => !ready)
     expect(away).toEqual({
       ready: false,
@@ -96,8 +102,10 @@ describe.skipIf(runtime === null)('while Kafka is unavailable', () => {
       (await getJson<{ copy: { lagSeconds: number } }>(`${http}/v1/status`)).copy.lagSeconds,
     ).toBeGreaterThan(10)
     expect(await pullAll(http)).toHaveLength(3)
+    expect(await asOf()).toBe(said)
     hole.lift()
     await eventually(readiness, ({ ready }) => ready)
+    await eventually(asOf, (time) => time === saidLater)
     expect(await pullAll(http)).toHaveLength(5)
     expect(await lag()).toBe(0)
     expect(await bridge.stop()).toBe(0)
