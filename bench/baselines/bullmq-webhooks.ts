@@ -12,6 +12,7 @@ import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 import { Agent, request } from 'undici'
 import { deliveryHeaders } from '../../src/core/delivery-headers.ts'
+import { dataBytes } from '../../src/core/event.ts'
 import { webhookId } from '../../src/core/signature.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { MOST_TRIES, retryDelayMs } from '../../src/webhooks/delivery-state/retry-schedule.ts'
@@ -79,7 +80,7 @@ async function deliver({ data: { place, event } }: Job<Delivery>): Promise<void>
     method: 'POST',
     body,
     headers: deliveryHeaders({
-      webhookId: webhookId(endpoint.id, event),
+      webhookId: webhookId(endpoint.id, event, dataBytes(body)),
       body,
       keys: [endpoint.key],
       own: {},
@@ -113,13 +114,14 @@ worker.on('error', (error) => process.stderr.write(`${error.stack}\n`))
 /** When this resolves, Redis has the event and its jobs. Jobs that are there already are not added again. */
 async function enqueue(event: string, text: string): Promise<void> {
   const body = Buffer.from(text)
+  const data = dataBytes(body)
   remember(event, body)
   await redis.set(bodyKey(event), body, 'EX', BODY_SECONDS)
   await queue.addBulk(
     endpoints.map(({ id }, place) => ({
       name: 'deliver',
       data: { place, event },
-      opts: { jobId: webhookId(id, event) },
+      opts: { jobId: webhookId(id, event, data) },
     })),
   )
 }

@@ -146,7 +146,18 @@ export function encodeAttributes(event: Committed): string {
   return JSON.stringify(attributes).slice(0, -1)
 }
 
+/** The text before `data` in an event's JSON. An attribute cannot hold it, because its quotes would be escaped. */
+const BEFORE_DATA = ',"data":'
+/** The text after `data`, which is the last member. */
+const AFTER_DATA = '}'
+
 /** The whole event as one line of JSON, from its two stored halves. */
 export function joinEvent(attributes: string, data: string): string {
-  return `${attributes},"data":${data}}`
+  return `${attributes}${BEFORE_DATA}${data}${AFTER_DATA}`
+}
+
+/** The bytes of `data` in the JSON of an event, as `joinEvent` joined it. Empty where there is none. */
+export function dataBytes(json: Buffer): Buffer {
+  const at = json.indexOf(BEFORE_DATA)
+  return at < 0 ? json.subarray(0, 0) : json.subarray(at + BEFORE_DATA.length, -AFTER_DATA.length)
 }

@@ -2,7 +2,7 @@
  * Signs webhooks by Standard Webhooks 1.0.0, scheme `v1` (HMAC-SHA256), and derives the id that all retries of a
  * delivery share.
  */
-import { createHmac, createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto'
+import { createHash, createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 
 const SECRET_PREFIX = 'whsec_'
 /** Bounds of a secret in Standard Webhooks, bytes. */
@@ -14,11 +14,13 @@ const SECRET_BYTES = 32
 const ID_DIGITS = 32
 
 /**
- * The `webhook-id` of an event for an endpoint: the same on every attempt, replay and after a change of epoch. Hashed because
- * Standard Webhooks allows no dot in it, and guids hold dots.
+ * The `webhook-id` of an event for an endpoint: the same on every attempt and replay, and after a change of epoch for the
+ * same content only, because a new epoch may give the event id to other content. `data`: the bytes of the event's `data`.
+ * Hashed because Standard Webhooks allows no dot in it, and guids hold dots.
  */
-export function webhookId(endpointId: string, eventId: string): string {
-  return `msg_${hash('sha256', `${endpointId}\n${eventId}`).slice(0, ID_DIGITS)}`
+export function webhookId(endpointId: string, eventId: string, data: Uint8Array): string {
+  const digest = createHash('sha256').update(`${endpointId}\n${eventId}\n`).update(data).digest('hex')
+  return `msg_${digest.slice(0, ID_DIGITS)}`
 }
 
 /**

@@ -8,7 +8,7 @@ import { secretText, webhookId } from '../../src/core/signature.ts'
 const secrets = [Buffer.alloc(32, 1), Buffer.alloc(24, 2)]
 const keys = secrets.map((bytes) => createSecretKey(bytes))
 const body = Buffer.from('{"id":"urn:newsml:example:1"}')
-const id = webhookId('ep_1', 'urn:newsml:example:1')
+const id = webhookId('ep_1', 'urn:newsml:example:1', Buffer.from('{}'))
 const chance = seededChance(1)
 const headersOf = (own: Record<string, string> = {}) =>
   deliveryHeaders({ webhookId: id, body, keys, own, nowMs: Date.now(), chance: () => chance.next() })

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeCursor } from '../../src/core/cursor.ts'
 import type { Disclosure } from '../../src/core/disclosure.ts'
@@ -5,6 +6,7 @@ import type { Committed, Gap, NewEvent } from '../../src/core/event.ts'
 import {
   AMENDED,
   cursorOf,
+  dataBytes,
   disclosureEvent,
   encodeAttributes,
   GAP_FILLED,
@@ -87,6 +89,18 @@ describe('the event of a disclosure', () => {
     const data = '{"guid":"x", "b":1.0,"a":1e400,"s":"\\ud800"}'
     const event = disclosureEvent(disclosure, { ...held, data })
     expect(joinEvent(encodeAttributes(committed(event)), event.data)).toContain(`,"data":${data}}`)
+  })
+
+  test('gives its data back as bytes, whatever its attributes hold', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.jsonValue(), (guid, value) => {
+        const data = JSON.stringify({ value })
+        const event = disclosureEvent({ ...disclosure, guid: `${guid},"data":` }, { ...held, data })
+        const json = Buffer.from(joinEvent(encodeAttributes(committed(event)), event.data))
+        expect(dataBytes(json).toString()).toBe(data)
+      }),
+    )
+    expect(dataBytes(Buffer.from('{}'))).toHaveLength(0)
   })
 
   test('has a cursor that points just after it', () => {

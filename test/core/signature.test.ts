@@ -15,7 +15,7 @@ function keyOf(secret: string): KeyObject {
 
 test.each(signatureVectors)('$webhookId is signed as another implementation signs it', (vector) => {
   const { timestampSeconds } = vector
-  const id = webhookId(vector.endpointId, vector.eventId)
+  const id = webhookId(vector.endpointId, vector.eventId, Buffer.from(vector.data))
   expect(id).toBe(vector.webhookId)
   const body = Buffer.from(vector.body)
   expect(signatures({ id, timestampSeconds, body }, [keyOf(vector.secret)])).toBe(vector.signature)
@@ -30,7 +30,7 @@ test('the official library signs the same, and accepts either signature during a
       fc.string({ unit: 'grapheme', minLength: 1 }),
       fc.string(),
       (old, fresh, text, event) => {
-        const id = webhookId('ep_1', event)
+        const id = webhookId('ep_1', event, Buffer.from(text))
         const body = JSON.stringify({ text })
         const message = { id, timestampSeconds, body: Buffer.from(body) }
         const both = signatures(message, [createSecretKey(fresh), createSecretKey(old)])
@@ -52,13 +52,17 @@ test('the official library signs the same, and accepts either signature during a
   )
 })
 
-test('an id has no dot and is equal only for the same endpoint and event', () => {
+test('an id has no dot and is equal only for the same endpoint, event and content', () => {
   fc.assert(
-    fc.property(fc.string(), fc.string(), fc.string(), (endpoint, event, other) => {
-      const id = webhookId(endpoint, event)
+    fc.property(fc.string(), fc.string(), fc.string(), fc.string(), (endpoint, event, text, other) => {
+      const data = Buffer.from(text)
+      const id = webhookId(endpoint, event, data)
       expect(id).toMatch(/^msg_[0-9a-f]{32}$/)
-      expect(webhookId(endpoint, event)).toBe(id)
-      if (other !== event) expect(webhookId(endpoint, other)).not.toBe(id)
+      expect(webhookId(endpoint, event, Buffer.from(text))).toBe(id)
+      if (other !== event) expect(webhookId(endpoint, other, data)).not.toBe(id)
+      if (!Buffer.from(other).equals(data)) {
+        expect(webhookId(endpoint, event, Buffer.from(other))).not.toBe(id)
+      }
     }),
   )
 })

@@ -32,7 +32,7 @@ export type From = 'live' | 'earliest' | { after: string } | { since: string } |
 /** Attributes of every event: CloudEvents 1.0 and the bridge's extensions. */
 export interface Envelope {
   specversion: string
-  /** Unique; the same when the event is sent again. */
+  /** The same when the event is sent again. After a change of epoch it may come with other content. */
   id: string
   source: string
   type: string

@@ -54,7 +54,7 @@ interface Common {
   onGap?: 'earliest'
   /** Most text that is buffered for the reader, in characters; default 8,000,000. */
   bufferChars?: number
-  /** How many event ids are remembered to drop repeats; default 10,000. */
+  /** How many events are remembered, by id and content, to drop repeats; default 10,000. */
   rememberedIds?: number
   /** For a platform without WebSocket, or for tests. */
   WebSocket?: SocketConstructor
@@ -235,7 +235,7 @@ class FollowedStream implements Stream {
       this.#push({ type: 'connected', epoch, oldest, latest })
       return true
     }
-    const isRepeat = 'event' in message && !this.#seen.isNew(message.event.id)
+    const isRepeat = 'event' in message && !this.#seen.isNew(message.event.id, message.json)
     this.#received = cursorOf(message)
     if (isRepeat) return true
     this.#useless = 0

@@ -7,6 +7,7 @@ import { ATTEMPT_LIMIT_MS, type AttemptEnd, type AttemptOutcome, outcomeOf } fro
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
 import { isoMillis } from '../../core/dates.ts'
 import { deliveryHeaders } from '../../core/delivery-headers.ts'
+import { dataBytes } from '../../core/event.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
 import { webhookId } from '../../core/signature.ts'
 import { type Chance, type Clock, sleep } from '../../lifecycle/clock.ts'
@@ -86,10 +87,11 @@ export function createForwarder(options: ForwardOptions): Forwarder {
 /** Posts until the event is accepted, given up, or the signal aborts. */
 async function deliver(event: ForwardedEvent, options: ForwardOptions): Promise<void> {
   const { endpointId, clock, signal, onAttempt } = options
-  const id = webhookId(endpointId, event.id)
+  const body = Buffer.from(event.json)
+  const id = webhookId(endpointId, event.id, dataBytes(body))
   for (let attempt = 1; !signal.aborted; attempt++) {
     const startedMs = clock.now()
-    const { end, reason } = await post(event, id, options)
+    const { end, reason } = await post(body, id, options)
     if (signal.aborted) return
     const nextInMs = waitAfter(end, attempt, options)
     onAttempt({
@@ -119,11 +121,10 @@ function waitAfter(end: AttemptEnd, attempt: number, { clock, chance }: ForwardO
 
 /** One attempt. Never rejects. `reason`: why there was no response. */
 async function post(
-  { json }: ForwardedEvent,
+  body: Buffer,
   id: string,
   { url, key, clock, chance, signal }: ForwardOptions,
 ): Promise<{ end: AttemptEnd; reason: string | null }> {
-  const body = Buffer.from(json)
   try {
     const response = await fetch(url, {
       method: 'POST',

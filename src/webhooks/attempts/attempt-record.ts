@@ -24,6 +24,8 @@ const storedAttempt = z.object({
   endpointId: z.string(),
   sequence: count,
   eventId: z.string(),
+  /** The `webhook-id` that was sent; null where a build that did not store it wrote the attempt. */
+  webhookId: z.string().nullable().default(null),
   /** From 1; a replay begins anew. */
   attempt: count,
   /** When it began. */
@@ -57,7 +59,7 @@ const anyPage = z.object({ epoch: z.string(), attempts: z.array(z.unknown()) })
 
 /** What is kept of an attempt that ended at `nowMs`. */
 export function attemptRecord(
-  { endpoint, delivery, attempt, end, report, verdict }: Attempted,
+  { endpoint, delivery, webhookId, attempt, end, report, verdict }: Attempted,
   nowMs: number,
 ): AttemptRecord {
   const { sequence, eventId, cursor } = delivery
@@ -68,6 +70,7 @@ export function attemptRecord(
     epoch: epochOf(cursor),
     sequence,
     eventId,
+    webhookId,
     attempt,
     atMs: startedMs,
     durationMs,
@@ -86,9 +89,10 @@ export function attemptPage(epoch: string, attempts: readonly AttemptRecord[]): 
 }
 
 function storedForm(record: AttemptRecord): StoredAttempt {
-  const { epoch: _, status, outcome, phase, result, dueMs, response, ...rest } = record
+  const { epoch: _, webhookId, status, outcome, phase, result, dueMs, response, ...rest } = record
   return {
     ...rest,
+    ...(webhookId !== null && { webhookId }),
     ...(status !== null && { status }),
     ...(outcome !== 'ok' && { outcome }),
     ...(phase !== 'body' && { phase }),

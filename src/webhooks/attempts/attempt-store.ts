@@ -31,7 +31,7 @@ const TABLES = `
   CREATE TABLE deliveries(
     endpoint INTEGER NOT NULL, epoch TEXT NOT NULL, sequence INTEGER NOT NULL, event_id TEXT NOT NULL,
     state TEXT NOT NULL, attempts INTEGER NOT NULL, next_ms INTEGER, last_status INTEGER, last_ms INTEGER NOT NULL,
-    PRIMARY KEY (endpoint, epoch, sequence)
+    webhook_id TEXT, PRIMARY KEY (endpoint, epoch, sequence)
   ) WITHOUT ROWID;
   CREATE INDEX deliveries_open ON deliveries(endpoint, epoch, state, sequence) WHERE state <> 'delivered';
   CREATE TABLE responses(
@@ -46,18 +46,19 @@ const PUT_ATTEMPT = `
     endpoint, outcome, at_ms, sequence, attempt, epoch, status, duration_ms, phase, response
   ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const PUT_DELIVERY = `
-  INSERT INTO deliveries(endpoint, epoch, sequence, event_id, state, attempts, next_ms, last_status, last_ms)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  INSERT INTO deliveries(
+    endpoint, epoch, sequence, event_id, state, attempts, next_ms, last_status, last_ms, webhook_id
+  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT(endpoint, epoch, sequence) DO UPDATE SET
     event_id = excluded.event_id, state = excluded.state, attempts = excluded.attempts, next_ms = excluded.next_ms,
-    last_status = excluded.last_status, last_ms = excluded.last_ms
+    last_status = excluded.last_status, last_ms = excluded.last_ms, webhook_id = excluded.webhook_id
   WHERE excluded.last_ms >= last_ms`
 const PUT_RESPONSE = `
   INSERT INTO responses(endpoint, hash, text, last_ms) VALUES (?, ?, ?, ?)
   ON CONFLICT(endpoint, hash) DO UPDATE SET last_ms = max(last_ms, excluded.last_ms) RETURNING number`
 /** CROSS JOIN makes SQLite scan the attempts, in their order. */
 const LIST_ATTEMPTS = `
-  SELECT d.event_id AS eventId, a.epoch, a.sequence, a.attempt, a.at_ms AS atMs, a.status, a.outcome,
+  SELECT d.event_id AS eventId, d.webhook_id AS webhookId, a.epoch, a.sequence, a.attempt, a.at_ms AS atMs, a.status, a.outcome,
     a.duration_ms AS durationMs, a.phase, r.text AS response
   FROM attempts a
   CROSS JOIN deliveries d ON d.endpoint = a.endpoint AND d.epoch = a.epoch AND d.sequence = a.sequence
@@ -228,8 +229,8 @@ export class AttemptStore {
 
   #put(record: AttemptRecord): void {
     const db = this.#db
-    const { epoch, sequence, eventId, attempt, atMs, status, outcome, phase, result } = record
-    const { durationMs, dueMs, response: text } = record
+    const { epoch, sequence, eventId, webhookId, attempt, atMs, status, outcome } = record
+    const { phase, result, durationMs, dueMs, response: text } = record
     const endpoint = this.#numberOf(record.endpointId)
     const response =
       text === null
@@ -249,7 +250,8 @@ export class AttemptStore {
       response,
     )
     const state = stateAfter(result)
-    db.prepare(PUT_DELIVERY).run(endpoint, epoch, sequence, eventId, state, attempt, dueMs, status, atMs)
+    const delivery = [endpoint, epoch, sequence, eventId, state, attempt, dueMs, status, atMs, webhookId]
+    db.prepare(PUT_DELIVERY).run(...delivery)
   }
 
   #forgetOf(endpoint: number, outcome: AttemptOutcome, beforeMs: number, limit: number): number {
@@ -276,7 +278,7 @@ export class AttemptStore {
 
 function ensureTables(db: Database): void {
   const version = db.prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version ?? 0
-  if (version === VERSION) return
+  if (version === VERSION) return addWebhookIds(db)
   if (version !== 0) {
     throw new BridgeError(
       'log_damaged',
@@ -287,6 +289,14 @@ function ensureTables(db: Database): void {
     )
   }
   db.transaction(() => db.exec(TABLES))
+}
+
+/** Adds the column that files of an older build lack. That build reads and writes the file with it too. */
+function addWebhookIds(db: Database): void {
+  const found = db
+    .prepare<{ name: string }>("SELECT name FROM pragma_table_info('deliveries') WHERE name = 'webhook_id'")
+    .get()
+  if (found === undefined) db.exec('ALTER TABLE deliveries ADD COLUMN webhook_id TEXT')
 }
 
 /** Sorts after every attempt. */

@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { attemptOutcomes } from '../../core/attempt-end.ts'
 import { isoMillis } from '../../core/dates.ts'
-import { webhookId } from '../../core/signature.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
 import { timedId } from '../../registry/ids.ts'
 import { attemptPhases } from '../send/attempt-timer.ts'
@@ -52,16 +51,18 @@ export const deliverySchema = z.object({
 /** `<ms since 1970>-<sequence>-<attempt>`, each in base 36. */
 const PLACE = /^([0-9a-z]{1,10})-([0-9a-z]{1,11})-([0-9a-z]{1,11})$/
 const DIGITS_OF_ID = 12
+const DIGITS_OF_WEBHOOK_ID = 32
 
 /** An attempt of that endpoint as JSON. Its id is the same on every node, however often it was journalled. */
 export function attemptView(endpointId: string, kept: KeptAttempt): z.infer<typeof attemptSchema> {
-  const { eventId, epoch, sequence, attempt, atMs, status, outcome, durationMs, phase, response } = kept
+  const { eventId, webhookId, epoch, sequence, attempt, atMs, status } = kept
+  const { outcome, durationMs, phase, response } = kept
   const place = [endpointId, epoch, sequence, attempt, atMs].join('\n')
   const digits = createHash('sha256').update(place).digest('hex').slice(0, DIGITS_OF_ID)
   return {
     id: timedId('att', atMs, digits),
     eventId,
-    webhookId: webhookId(endpointId, eventId),
+    webhookId: webhookId ?? formerWebhookId(endpointId, eventId),
     attempt,
     at: isoMillis(atMs),
     status,
@@ -70,6 +71,12 @@ export function attemptView(endpointId: string, kept: KeptAttempt): z.infer<type
     phase,
     response,
   }
+}
+
+/** The `webhook-id` that builds sent which did not store it. */
+function formerWebhookId(endpointId: string, eventId: string): string {
+  const digest = createHash('sha256').update(`${endpointId}\n${eventId}`).digest('hex')
+  return `msg_${digest.slice(0, DIGITS_OF_WEBHOOK_ID)}`
 }
 
 /** A delivery as JSON. */

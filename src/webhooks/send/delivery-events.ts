@@ -14,7 +14,7 @@ const MOST_BYTES = 32 * 1024 * 1024
 export interface DeliveryEvent {
   /** What is kept of it while its delivery waits. */
   matched: Matched
-  body: Uint8Array
+  body: Buffer
 }
 
 /** `later`: this node's replica does not have the event yet. `dropped`: the log no longer keeps it. */

@@ -1,6 +1,7 @@
 /** Tries a delivery once: finds the event's body, signs it, sends it. */
 import type { AttemptEnd } from '../../core/attempt-end.ts'
 import { deliveryHeaders } from '../../core/delivery-headers.ts'
+import { dataBytes } from '../../core/event.ts'
 import { webhookId as webhookIdOf } from '../../core/signature.ts'
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
 import type { AttemptStart, DeliveryEndpoint, Matched } from '../delivery-state/endpoint-state.ts'
@@ -65,11 +66,11 @@ export async function tryDelivery(
 /** Signs a body and sends it once, whatever the status of the endpoint. Rejects as its keys do. */
 export async function postEvent(
   endpoint: DeliveryEndpoint,
-  { eventId, body }: { eventId: string; body: Uint8Array },
+  { eventId, body }: { eventId: string; body: Buffer },
   { attempt, clock, chance }: PostMeans,
   signal: AbortSignal,
 ): Promise<{ report: AttemptReport; webhookId: string }> {
-  const webhookId = webhookIdOf(endpoint.id, eventId)
+  const webhookId = webhookIdOf(endpoint.id, eventId, dataBytes(body))
   const { keys, headers: own } = endpoint
   const headers = deliveryHeaders({ webhookId, body, keys, own, nowMs: clock.now(), chance })
   return { report: await attempt(endpoint, { headers, body }, signal), webhookId }

@@ -65,13 +65,18 @@ describe('a posted event', () => {
     await until(() => listen.stdout.length === 4)
     listen.stop()
     expect(await listen.ended).toBeNull()
-    const events = receiver.verify(listen.told(/^secret (whsec_\S+)$/m)) as { id: string; sequence: string }[]
+    const events = receiver.verify(listen.told(/^secret (whsec_\S+)$/m)) as {
+      id: string
+      sequence: string
+      data: object
+    }[]
     expect(events.map(({ sequence }) => Number(sequence)).sort()).toEqual([20, 30, 40, 50])
     const endpointId = listen.told(/as endpoint (ep_\w+)$/m)
     for (const [at, { headers, body }] of receiver.received.entries()) {
       const text = JSON.stringify(events[at])
       expect(body).toBe(text)
-      expect(headers['webhook-id']).toBe(webhookId(endpointId, events[at]?.id ?? ''))
+      const { id = '', data = {} } = events[at] ?? {}
+      expect(headers['webhook-id']).toBe(webhookId(endpointId, id, Buffer.from(JSON.stringify(data))))
       expect(headers['content-type']).toBe('application/cloudevents+json; charset=utf-8')
     }
     expect(listen.stdout[0]).toMatch(/^204 {2}\d+ ms {2}2026-01-06 07:00:\d\d {2}FR .+Item \d+ · Alpha$/)

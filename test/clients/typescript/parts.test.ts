@@ -61,9 +61,9 @@ describe('the inbox', () => {
   })
 })
 
-test('an id is new once, until so many others have arrived', () => {
+test('an event is new once, until so many others have arrived', () => {
   const seen = createSeen(2)
-  expect(['a', 'b', 'a', 'c', 'b', 'a', 'b'].map((id) => seen.isNew(id))).toEqual([
+  expect(['a', 'b', 'a', 'c', 'b', 'a', 'b'].map((id) => seen.isNew(id, '{}'))).toEqual([
     true,
     true,
     false,
@@ -72,6 +72,27 @@ test('an id is new once, until so many others have arrived', () => {
     true,
     true,
   ])
+})
+
+test('an event with a known id is a repeat only where its data is the same; other members do not count', () => {
+  const seen = createSeen(100)
+  const text = (sequence: number, data: string): string =>
+    `{"id":"a","sequence":"${sequence}","data":${data}}`
+  expect(seen.isNew('a', text(1, '{"x":1}'))).toBe(true)
+  expect(seen.isNew('a', text(2, '{"x":1}'))).toBe(false)
+  expect(seen.isNew('a', text(1, '{"x":2}'))).toBe(true)
+  expect(seen.isNew('b', text(1, '{"x":2}'))).toBe(true)
+})
+
+test('two contents are told apart wherever they differ', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (one, other) => {
+      const seen = createSeen(2)
+      const text = (headline: string): string => `{"id":"a","data":${JSON.stringify({ headline })}}`
+      seen.isNew('a', text(one))
+      expect(seen.isNew('a', text(other))).toBe(one !== other)
+    }),
+  )
 })
 
 test('any input is a message or rejected as none; nothing throws', () => {

@@ -9,8 +9,9 @@ import { followed } from '../../support/streams/followed.ts'
 import { type ScriptedStream, startScriptedStream } from '../../support/streams/scripted-stream.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-function eventOf(number: number, type = 'disclosure'): object {
-  const event = { id: `urn:${number}`, cursor: `c${number}`, sequence: String(number).padStart(20, '0') }
+function eventOf(number: number, type = 'disclosure', data: object = {}): object {
+  const sequence = String(number).padStart(20, '0')
+  const event = { id: `urn:${number}`, cursor: `c${number}`, sequence, data }
   return { type, sent: '2026-06-01T06:00:00.000Z', event }
 }
 
@@ -94,6 +95,23 @@ describe('a connection that ends is reopened', () => {
     third.say(eventOf(3), live('c3'))
     await client.next('live')
     expect(client.sequences()).toEqual([1, 2, 70, 3])
+    await client.over()
+  })
+
+  test('and an id that a new epoch gives to other content is handed on', async () => {
+    await using server = await startScriptedStream()
+    const client = follow(server)
+    const first = await server.connection(1)
+    await first.welcome()
+    first.say(eventOf(1), eventOf(2))
+    await until(() => client.sequences().length === 2)
+    first.webSocket.terminate()
+    await client.waitOver()
+    const second = await server.connection(2)
+    await second.welcome()
+    second.say(eventOf(70, 'gap'), eventOf(1), eventOf(2, 'disclosure', { headline: 'other' }), live('c2'))
+    await client.next('live')
+    expect(client.sequences()).toEqual([1, 2, 70, 2])
     await client.over()
   })
 

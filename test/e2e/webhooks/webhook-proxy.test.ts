@@ -1,6 +1,5 @@
 /** Tests webhooks that a bridge sends through a proxy (`BRIDGE_WEBHOOK_PROXY`). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { webhookId } from '../../../src/core/signature.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import {
@@ -14,6 +13,7 @@ import { type ConnectProxy, startConnectProxy } from '../../support/webhooks/con
 import { askEndpoints } from '../../support/webhooks/endpoint-api.ts'
 import { type Attempt, wholeList } from '../../support/webhooks/webhook-lists.ts'
 import { startReceiver, type WebhookReceiver } from '../../support/webhooks/webhook-receiver.ts'
+import { webhookIdOf } from '../../support/webhooks/webhook-verdict.ts'
 
 /** Keeps the deliveries that wait for a hanging proxy few, so that no circuit breaker opens. */
 const MAX_CONCURRENCY = 2
@@ -79,7 +79,7 @@ describe('webhooks through a proxy', () => {
     proxy.script('open')
     const held = await pullAll(bridge.ready.http)
     await eventually(
-      () => held.map(({ id }) => timesReceived(webhookId(endpointId, id))),
+      () => held.map((event) => timesReceived(webhookIdOf(endpointId, event))),
       (times) => times.every((count) => count === 1),
     )
     // Two hung; the outcome of the other is written a little after its receiver got it.

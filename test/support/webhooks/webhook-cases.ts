@@ -183,8 +183,10 @@ function repeated({ id, maxConcurrency }: DeliveryEndpoint, seen: readonly Seen[
 }
 
 function misnamed(world: WebhookWorld, { id }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
+  const named = ({ sequence, data }: Seen): string =>
+    webhookId(id, `e${world.log.events[sequence - 1]?.sequence}`, Buffer.from(data))
   return seen
-    .filter((one) => one.webhookId !== webhookId(id, `e${world.log.events[one.sequence - 1]?.sequence}`))
+    .filter((one) => one.webhookId !== named(one))
     .map((one) => `${id}: ${one.sequence} came as ${one.webhookId}`)
 }
 

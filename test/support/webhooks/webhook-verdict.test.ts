@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
-import { newSecret, signatures, signingKey, webhookId } from '../../../src/core/signature.ts'
+import { newSecret, signatures, signingKey } from '../../../src/core/signature.ts'
 import type { ApiEvent } from '../http/api-client.ts'
 import type { Receipt } from './scripted-receivers.ts'
-import { judgeWebhooks } from './webhook-verdict.ts'
+import { judgeWebhooks, webhookIdOf } from './webhook-verdict.ts'
 
 const secret = newSecret()
 const events = ['a', 'b', 'a'].map(
-  (subject, at) => ({ id: `e${at + 1}`, subject, sequence: String(at + 1).padStart(20, '0') }) as ApiEvent,
+  (subject, at) =>
+    ({ id: `e${at + 1}`, subject, sequence: String(at + 1).padStart(20, '0'), data: {} }) as ApiEvent,
 )
 const endpoint = {
   receiver: 'r',
@@ -19,9 +20,9 @@ const endpoint = {
 
 /** A request with that event, which came and was answered then. */
 function receipt(number: number, came: number, parts: Partial<Receipt> = {}): Receipt {
-  const event = events[number - 1] ?? { id: 'e9', sequence: '9'.padStart(20, '0') }
+  const event = events[number - 1] ?? { id: 'e9', sequence: '9'.padStart(20, '0'), data: {} }
   const body = JSON.stringify(event)
-  const id = webhookId('ep_1', event.id)
+  const id = webhookIdOf('ep_1', event)
   const timestampSeconds = Math.floor(Date.now() / 1000)
   const key = signingKey(secret)
   const headers = {

@@ -80,11 +80,16 @@ export function allTaken(endpoints: readonly OwedEndpoint[], receipts: readonly 
   return endpoints.every((endpoint) => missingOf(endpoint, receipts).length === 0)
 }
 
+/** The id under which an endpoint gets an event, which was read over the API. */
+export function webhookIdOf(endpointId: string, { id, data }: Pick<ApiEvent, 'id' | 'data'>): string {
+  return webhookId(endpointId, id, Buffer.from(JSON.stringify(data)))
+}
+
 function missingOf({ receiver, id, owed }: OwedEndpoint, receipts: readonly Receipt[]): string[] {
   const taken = new Set(
     receipts.filter((one) => one.receiver === receiver && one.end === 'taken').map((one) => one.webhookId),
   )
-  return owed.filter((event) => !taken.has(webhookId(id, event.id))).map(({ sequence }) => sequence)
+  return owed.filter((event) => !taken.has(webhookIdOf(id, event))).map(({ sequence }) => sequence)
 }
 
 /** By the life in which the request before was taken or cut: how often it was followed by another. */
@@ -102,7 +107,7 @@ function repeatsByLife(receipts: readonly Receipt[]): Map<number, number> {
 
 /** Requests whose id is not that of their event, or whose event is not owed. */
 function strangers({ id, owed }: OwedEndpoint, receipts: readonly Receipt[]): number {
-  const known = new Map(owed.map((event) => [event.sequence, webhookId(id, event.id)]))
+  const known = new Map(owed.map((event) => [event.sequence, webhookIdOf(id, event)]))
   return receipts.filter((receipt) => known.get(eventIn(receipt).sequence) !== receipt.webhookId).length
 }
 

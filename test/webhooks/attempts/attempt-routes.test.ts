@@ -1,5 +1,5 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { webhookId } from '../../../src/core/signature.ts'
 import { type AttemptRecord, attemptPage } from '../../../src/webhooks/attempts/attempt-record.ts'
 import { type ApiServer, startApi, TOKEN, until } from '../../support/http/api-server.ts'
 import { ask, tokenOf } from '../../support/http/ask.ts'
@@ -32,10 +32,10 @@ const failure = {
 describe('GET /v1/webhooks/{id}/attempts', () => {
   test('lists attempts in the documented shape, newest first', async () => {
     await using api = await startApi({ count: 3 })
-    const { id, get } = await worldOf(
+    const { get } = await worldOf(
       api,
       { sequence: 1, ...failure, phase: 'head' },
-      { sequence: 2, durationMs: 7 },
+      { sequence: 2, durationMs: 7, webhookId: 'msg_2' },
     )
     const { status, body } = await get('/attempts')
     expect([status, body]).toEqual([
@@ -45,7 +45,7 @@ describe('GET /v1/webhooks/{id}/attempts', () => {
           {
             id: expect.stringMatching(/^att_[0-9a-z]{21}$/),
             eventId: 'e2',
-            webhookId: webhookId(id, 'e2'),
+            webhookId: 'msg_2',
             attempt: 1,
             at: '2026-06-01T05:59:51.001Z',
             status: 204,
@@ -67,6 +67,13 @@ describe('GET /v1/webhooks/{id}/attempts', () => {
     ])
     const [first, second] = body.data
     expect(first.id > second.id).toBe(true)
+  })
+
+  test('gives an attempt of a build that did not store the webhook-id the one that build sent', async () => {
+    await using api = await startApi({ count: 3 })
+    const { id, get } = await worldOf(api, { sequence: 1, webhookId: null })
+    const sent = createHash('sha256').update(`${id}\ne1`).digest('hex').slice(0, 32)
+    expect((await get('/attempts')).body.data).toMatchObject([{ eventId: 'e1', webhookId: `msg_${sent}` }])
   })
 
   test('paginates, and filters by outcome', async () => {

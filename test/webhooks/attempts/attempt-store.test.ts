@@ -1,8 +1,11 @@
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { attemptOutcomes } from '../../../src/core/attempt-end.ts'
+import { openDatabase } from '../../../src/storage/database.ts'
 import { type AttemptRecord, attemptResults } from '../../../src/webhooks/attempts/attempt-record.ts'
 import { AttemptStore, deliveryStates } from '../../../src/webhooks/attempts/attempt-store.ts'
+import { temporaryDirectory } from '../../support/bridge-process.ts'
 import { EPOCH } from '../../support/store.ts'
 import { recordOf } from '../../support/webhooks/attempted.ts'
 
@@ -147,6 +150,31 @@ describe('the attempt store', () => {
         },
       ),
     )
+  })
+
+  test('goes on with the file of a build that did not store the webhook-id, and that build with ours', () => {
+    using directory = temporaryDirectory()
+    const path = join(directory.path, 'attempts.db')
+    const options = { path, durable: false, onDamage: () => undefined }
+    new AttemptStore(options).close()
+    const older = openDatabase({ path, durable: false })
+    older.exec('ALTER TABLE deliveries DROP COLUMN webhook_id')
+    const insert = (sequence: number): void =>
+      older
+        .prepare(
+          `INSERT INTO deliveries(endpoint, epoch, sequence, event_id, state, attempts, next_ms, last_status, last_ms)
+           VALUES (1, ?, ?, ?, 'delivered', 1, NULL, 204, 5)`,
+        )
+        .run(EPOCH, sequence, `e${sequence}`)
+    older.exec("INSERT INTO endpoints(number, id) VALUES (1, 'ep_1')")
+    insert(1)
+    const store = new AttemptStore(options)
+    store.write([recordOf({ sequence: 2, webhookId: 'msg_2' })], null)
+    expect(attemptsOf(store)).toMatchObject([{ eventId: 'e2', webhookId: 'msg_2' }])
+    store.close()
+    insert(3)
+    older.close()
+    expect(deliveriesOf(new AttemptStore(options)).map(({ eventId }) => eventId)).toEqual(['e3', 'e2', 'e1'])
   })
 
   test('deletes all rows of an endpoint', () => {
