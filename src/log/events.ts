@@ -30,7 +30,7 @@ export type RowChanges = ReadonlyMap<string, string | null>
 export interface Commit {
   events: readonly NewEvent[]
   rejected?: readonly RejectedItem[]
-  /** Written in this order. Reserved for adapters: `head/epoch`, `head/sequence`, `count/…`, `topic/…` and `nonce`. */
+  /** Written in this order. Reserved for adapters: `head/epoch`, `head/sequence`, `head/earlier`, `count/…`, `topic/…` and `nonce`. */
   rows?: RowChanges
 }
 
@@ -78,6 +78,14 @@ export interface Writer {
   release(): Promise<void>
 }
 
+/** The epochs that a log had before the present one. A restore ends an epoch and keeps events of it. */
+export interface EarlierEpochs {
+  /** The last sequence that the newest restore kept. */
+  readonly through: number
+  /** By epoch: the last sequence that the present epoch shares with it. */
+  readonly epochs: Readonly<Record<string, number>>
+}
+
 /** Where a log ends. */
 export interface LogEnd {
   /** null: nobody has claimed it yet. */
@@ -86,6 +94,11 @@ export interface LogEnd {
   sequence: number
   /** Retention has dropped every event up to `sequence`: `follow` yields nothing before the next one. Absent otherwise. */
   allDropped?: true
+  /**
+   * Absent where the log was never restored. Where it is present, `follow` yields the events that a restore kept with the
+   * epochs in which they were written, and all of them belong to the present one.
+   */
+  earlier?: EarlierEpochs
 }
 
 /** A message about the bridge's own state for readers outside, e.g. a heartbeat. */

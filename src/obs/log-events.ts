@@ -137,13 +137,13 @@ export const logEvents = {
   'webhook.disabled':
     'A webhook endpoint was disabled and gets no more events; `reason` says why. Its owner can enable it again.',
   'webhook.epoch_changed':
-    'The event log was replaced by a new one (new epoch); delivery to this endpoint continues with the last hour of the new log, so some events may come twice.',
+    'The event log has a new epoch, or a backup replaced it. Delivery to this endpoint continues an hour before its position, so some events come twice.',
   'webhook.fell_behind':
     'A webhook endpoint was behind for so long that the log dropped events by age before they were delivered to it.',
   'webhook.notification_abandoned':
     'A notification to the owner of a webhook endpoint was given up after its last retry.',
   'webhook.replay_abandoned':
-    'A replay of past events to a webhook endpoint was given up because the event log was replaced by a new one.',
+    'A replay of past events to a webhook endpoint was given up because the event log has a new epoch, or a backup replaced it.',
   'webhook.replay_requested':
     'A replay of past events to a webhook endpoint was requested; `by` names the access token that was used.',
   'webhook.replay_started': 'A replay of past events to a webhook endpoint has started.',

@@ -3,6 +3,7 @@ import { eventsBetween } from '../../src/archive/reading/query.ts'
 import { createReader, type Reader } from '../../src/archive/reading/reader.ts'
 import { RecentEvents } from '../../src/archive/reading/recent-events.ts'
 import { type Archive, openArchive } from '../../src/archive/store/archive.ts'
+import { COMPLETE_REPLICA, type ReplicaState } from '../../src/archive/store/replica-progress.ts'
 import type { Committed } from '../../src/core/event.ts'
 import { PUBLISHED } from '../../src/core/event.ts'
 import type { Clock } from '../../src/lifecycle/clock.ts'
@@ -46,8 +47,17 @@ export interface Store {
   grow(count: number): void
 }
 
-/** A store that holds the first `count` events, from `first` on. */
-export function createStore(clock: Clock, count: number, first = 1, epoch = EPOCH): Store {
+/** The state of a complete replica of a log on Kafka. */
+export const REPLICA: ReplicaState = { ...COMPLETE_REPLICA, isLog: false }
+
+/** A store that holds the first `count` events, from `first` on. `replica`: by default the store is the log itself. */
+export function createStore(
+  clock: Clock,
+  count: number,
+  first = 1,
+  epoch = EPOCH,
+  replica: ReplicaState = COMPLETE_REPLICA,
+): Store {
   const archive = openArchive({ path: ':memory:', nativeKind: 'Native', durable: false })
   const range = (from: number, size: number) =>
     Array.from({ length: size }, (_, index) => eventAt(from + index, epoch))
@@ -56,7 +66,7 @@ export function createStore(clock: Clock, count: number, first = 1, epoch = EPOC
   return {
     archive,
     recentEvents,
-    reader: createReader(archive, recentEvents, clock),
+    reader: createReader(archive, recentEvents, clock, replica),
     grow(size) {
       const before = archive.latest
       archive.append(range(before + 1, size))

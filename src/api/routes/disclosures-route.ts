@@ -12,7 +12,7 @@ import { retryLater, tooOld } from '../../http/problem.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { eventSchema } from '../../http/schemas/event-schema.ts'
 import { ranged } from '../../http/schemas/json-schema.ts'
-import { type Clock, sleep } from '../../lifecycle/clock.ts'
+import { type Clock, sleep, within } from '../../lifecycle/clock.ts'
 import { eventList } from './event-list.ts'
 
 const LIMIT = { low: 1, high: 1000, otherwise: 100 }
@@ -42,7 +42,8 @@ interface Wanted {
   /** True if it continues from a cursor: events dropped by age must not be skipped silently. */
   isResumed: boolean
   limit: number
-  waitMs: number
+  /** Until when to wait for the first event, ms since 1970. */
+  deadlineMs: number
   signal: AbortSignal
 }
 
@@ -73,10 +74,10 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
       const limit = query.integer('limit', LIMIT)
       const wait = query.integer('wait', WAIT_SECONDS)
       query.check()
-      requireCompleteReplica(reader.replica)
-      const start = startOf(reader, after, clock.now())
+      const deadlineMs = clock.now() + wait * 1000
       const signal = AbortSignal.any([gone, stopping, caller.ended])
-      const wanted = { ...start, isResumed: after !== null, filter, limit, waitMs: wait * 1000, signal }
+      const start = await startOf(reader, clock, { after, deadlineMs, signal })
+      const wanted = { ...start, isResumed: after !== null, filter, limit, deadlineMs, signal }
       const page =
         start.localGap === null
           ? await readPage(reader, clock, wanted)
@@ -86,14 +87,26 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
   }
 }
 
-function startOf(reader: Reader, text: string | null, nowMs: number) {
+/** The start, once the replica has reached it or the deadline has passed. @throws HttpProblem `unavailable`, `cursor_too_old` */
+async function startOf(
+  reader: Reader,
+  clock: Clock,
+  { after: text, deadlineMs, signal }: { after: string | null; deadlineMs: number; signal: AbortSignal },
+) {
+  requireCompleteReplica(reader.replica)
   if (text === null) {
     const after = reader.oldest - 1
     return { after, cursor: reader.cursorAt(after), localGap: null }
   }
-  const resume = resumeAt(reader, text, nowMs)
-  if (resume.kind === 'too_old') throw tooOld(resume.oldest)
-  return resume
+  for (;;) {
+    const resume = resumeAt(reader, text, clock.now())
+    if (resume.kind === 'too_old') throw tooOld(resume.oldest)
+    const { after } = resume
+    const leftMs = deadlineMs - clock.now()
+    if (after <= reader.latest || leftMs <= 0 || signal.aborted) return resume
+    await within(clock, leftMs, signal, (either) => reader.waitBeyond(after - 1, either))
+    requireCompleteReplica(reader.replica)
+  }
 }
 
 /** A page whose first event is the local gap event; it counts as an event, so a long poll does not wait. */
@@ -102,24 +115,24 @@ async function readBehind(localGap: LocalGap, reader: Reader, clock: Clock, want
   if (limit === 0) {
     return { events: [localGap.json], cursor: localGap.cursor, more: reader.latest > wanted.after }
   }
-  const page = await readPage(reader, clock, { ...wanted, limit, waitMs: 0 })
+  const page = await readPage(reader, clock, { ...wanted, limit, deadlineMs: clock.now() })
   return { ...page, events: [localGap.json, ...page.events] }
 }
 
 /**
- * Reads one page, waiting up to `waitMs` for its first event. If the replica is refilled or prunes the next events meanwhile,
+ * Reads one page, waiting until `deadlineMs` for its first event. If the replica is refilled or prunes the next events meanwhile,
  * the request fails and the client resumes from its own cursor.
  * @throws HttpProblem `unavailable` or `cursor_too_old`
  */
 async function readPage(reader: Reader, clock: Clock, wanted: Wanted): Promise<Page> {
-  const deadlineMs = clock.now() + wanted.waitMs
+  const { deadlineMs } = wanted
   const { epoch } = reader
   let { after, cursor } = wanted
   for (;;) {
     const { filter, limit, signal } = wanted
     const read = await reader.read({ after, filter, limit, signal, budgetMs: READ_BUDGET_MS })
     requireCompleteReplica(reader.replica)
-    if (epoch !== null && reader.epoch !== epoch) throw retryLater('unavailable', 'the log has begun afresh')
+    if (epoch !== null && reader.epoch !== epoch) throw retryLater('unavailable', 'the log has a new epoch')
     if (wanted.isResumed && reader.oldest - 1 > after) throw tooOld(reader.cursorAt(reader.oldest - 1))
     if (read.position <= reader.latest) ({ position: after, cursor } = read)
     const waited = clock.now() >= deadlineMs || signal.aborted

@@ -27,13 +27,13 @@ export function copiedItemRoutes(parts: {
 }): MirrorRoute[] {
   const { items, copy, now, nativeWord } = parts
   return itemRoutes({
-    store: archiveItemStore(items),
+    store: archiveItemStore(items, copy.isLog),
     check: () => requireCompleteReplica(copy),
     now,
     nativeWord,
     channel: 'ignore',
     pollRange: 'whole',
-    caveats: (query) => copyCaveats(query, items),
+    caveats: (query) => copyCaveats(query, items, copy.isLog),
   })
 }
 
@@ -41,8 +41,8 @@ export function copiedItemRoutes(parts: {
  * Warns about a list whose range begins before the first item of this replica. A poll reads what follows its cursor, which
  * is complete here unless events after the cursor have been pruned.
  */
-function copyCaveats({ selection, paging }: ItemListQuery, items: ArchiveItems): string[] {
-  if (paging.mode === 'since' && !isBeforeCopy(items, paging.sinceCursor)) return []
+function copyCaveats({ selection, paging }: ItemListQuery, items: ArchiveItems, isLog: boolean): string[] {
+  if (paging.mode === 'since' && !isBeforeCopy(items, paging.sinceCursor, isLog)) return []
   const beginsMs = items.firstItemMs()
   if (beginsMs === null) return ['This copy holds no items yet.']
   if (selection.fromMs !== null && selection.fromMs >= beginsMs) return []
@@ -55,9 +55,9 @@ function copyCaveats({ selection, paging }: ItemListQuery, items: ArchiveItems):
 }
 
 /** True if events after the cursor have been pruned from this replica. False for an invalid cursor. */
-function isBeforeCopy(items: ArchiveItems, cursor: string): boolean {
+function isBeforeCopy(items: ArchiveItems, cursor: string, isLog: boolean): boolean {
   try {
-    return sequenceIn(items, cursor) + 1 < items.archive.oldest
+    return sequenceIn(items, cursor, isLog) + 1 < items.archive.oldest
   } catch (error) {
     if (isBridgeError(error, 'cursor_invalid')) return false
     throw error
@@ -67,8 +67,8 @@ function isBeforeCopy(items: ArchiveItems, cursor: string): boolean {
 /** Separates the two cursors of a page position; occurs in neither. */
 const SEPARATOR = '.'
 
-/** Creates the store, ordered by the log's sequence, with the latest revision of each item. */
-export function archiveItemStore(items: ArchiveItems): ItemStore {
+/** Creates the store, ordered by the log's sequence, with the latest revision of each item. `isLog` as in `ReplicaState`. */
+export function archiveItemStore(items: ArchiveItems, isLog = true): ItemStore {
   const cursorAt = (sequence: number, timeMs: number): string =>
     encodeCursor({ epoch: items.archive.epoch ?? NO_EPOCH, sequence, timeMs })
   const stored = ({ sequence, timeMs, raw }: Item): StoredItem => ({
@@ -78,8 +78,8 @@ export function archiveItemStore(items: ArchiveItems): ItemStore {
   return {
     async pageBefore(selection, position, limit, gone) {
       const [place, end] = position?.split(SEPARATOR) ?? []
-      const before = place === undefined ? items.archive.latest + 1 : sequenceIn(items, place)
-      const asOf = place === undefined ? items.archive.latest : sequenceIn(items, end ?? '')
+      const before = place === undefined ? items.archive.latest + 1 : sequenceIn(items, place, isLog)
+      const asOf = place === undefined ? items.archive.latest : sequenceIn(items, end ?? '', isLog)
       const range = { after: 0, through: before - 1, asOf }
       const page = await items.newest(selection, range, limit, gone)
       const shown = page.items.map(stored)
@@ -89,7 +89,7 @@ export function archiveItemStore(items: ArchiveItems): ItemStore {
     },
     async newestSince(selection, cursor, limit, gone) {
       const range = {
-        after: sequenceIn(items, cursor),
+        after: sequenceIn(items, cursor, isLog),
         through: items.archive.latest,
         asOf: items.archive.latest,
       }
@@ -105,9 +105,15 @@ export function archiveItemStore(items: ArchiveItems): ItemStore {
   }
 }
 
-/** @throws BridgeError `cursor_invalid` if it is not a cursor of this log */
-function sequenceIn(items: ArchiveItems, cursor: string): number {
-  const { epoch, sequence } = decodeCursor(cursor)
-  if (epoch === items.archive.epoch) return sequence
-  throw new BridgeError('cursor_invalid', 'this cursor was issued for another log (another epoch)')
+/** @throws BridgeError `cursor_invalid` if it is not a cursor of this log, or of what a backup has replaced in it */
+function sequenceIn({ archive }: ArchiveItems, cursor: string, isLog: boolean): number {
+  const { epoch, sequence, timeMs } = decodeCursor(cursor)
+  if (epoch !== archive.epoch) {
+    throw new BridgeError('cursor_invalid', 'this cursor was issued for another log (another epoch)')
+  }
+  // The second cursor of a page position has no time.
+  const storedMs = timeMs === 0 ? null : archive.timeOf(sequence)
+  const isKnown = storedMs === null ? !isLog || sequence <= archive.latest : storedMs === timeMs
+  if (isKnown) return sequence
+  throw new BridgeError('cursor_invalid', 'this cursor was issued before a backup of the log was restored')
 }

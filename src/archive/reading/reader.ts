@@ -87,6 +87,10 @@ export function createReader(
     read: (request: ReadRequest): Promise<ReadResult> => read(parts, searches.for(request.filter), request),
     /** The resume point just after `sequence`; before the log has an epoch, one of `NO_EPOCH`. */
     cursorAt: (sequence: number): string => archive.cursorAt(sequence),
+    /** The time of the event at `sequence`, ms since 1970; null where this node does not store it. */
+    timeOf: (sequence: number): number | null => archive.timeOf(sequence),
+    /** The last sequence that the log may share with another epoch; null where it was never restored. */
+    sharedThrough: (epoch: string): number | null => archive.sharedThrough(epoch),
     /** The position before the lowest sequence whose time is at or after `timeMs`; `latest` where there is none. */
     sequenceSince: (timeMs: number): number => Math.min(archive.sequenceSince(timeMs), recentEvents.latest),
     /**

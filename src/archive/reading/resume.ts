@@ -1,8 +1,8 @@
 /**
  * Resolves a consumer's cursor to a position in the log. Handles cursors that are too old, ahead of this node's replica, or
- * of another epoch (the log was started anew). HTTP pull, streams and webhooks share it.
+ * of another history: of another epoch, or of a log that a backup has replaced. HTTP pull, streams and webhooks share it.
  */
-import { decodeCursor } from '../../core/cursor.ts'
+import { type Cursor, decodeCursor } from '../../core/cursor.ts'
 import { isoMillis } from '../../core/dates.ts'
 import { GAP_OPENED } from '../../core/event.ts'
 import { NO_EPOCH } from '../store/archive.ts'
@@ -29,7 +29,21 @@ export type Resume =
   | { kind: 'too_old'; oldest: string }
 
 /**
- * Resolves a cursor. A position ahead of this replica is returned as it is: reading waits for it.
+ * Whether a cursor of the reader's epoch belongs to another history: a backup was put back without a new epoch, and the
+ * sequence now names another event or none. Its time tells them apart. A cursor ahead of a replica may still turn out to be
+ * right or wrong: it must be checked again once the replica has reached it.
+ */
+export function isOfOtherHistory(reader: Reader, { sequence, timeMs }: Cursor): boolean {
+  if (sequence === 0) return false
+  const storedMs = reader.timeOf(sequence)
+  // A cursor has time 0 where the node that made it stored no event.
+  if (storedMs !== null) return timeMs !== 0 && storedMs !== timeMs
+  return reader.replica.isLog && sequence > reader.latest
+}
+
+/**
+ * Resolves a cursor. A position ahead of this replica is returned as it is: reading waits for it, and then resolves the
+ * cursor again.
  * @throws BridgeError `cursor_invalid` when the text is no cursor of this bridge
  */
 export function resumeAt(reader: Reader, text: string, nowMs: number): Resume {
@@ -37,17 +51,28 @@ export function resumeAt(reader: Reader, text: string, nowMs: number): Resume {
   const { sequence } = cursor
   // A cursor without an epoch is before the first event, or was made while the replica was empty and is no position here.
   const isBefore = cursor.epoch === NO_EPOCH && sequence < reader.oldest
-  if (cursor.epoch === reader.epoch || isBefore) {
+  if (isBefore || (cursor.epoch === reader.epoch && !isOfOtherHistory(reader, cursor))) {
     if (sequence >= reader.oldest - 1) return { kind: 'from', after: sequence, cursor: text, localGap: null }
     return { kind: 'too_old', oldest: reader.cursorAt(reader.oldest - 1) }
   }
-  const after = reader.sequenceSince(cursor.timeMs - EPOCH_MARGIN_MS)
+  const sinceMs = cursor.timeMs - EPOCH_MARGIN_MS
+  const after = startInOtherHistory(reader, cursor.epoch, sinceMs)
   const localGap = gapBefore(reader, after, nowMs, {
     id: `epoch-${cursor.epoch}-${reader.epoch ?? NO_EPOCH}`,
-    fromMs: Math.max(0, cursor.timeMs - EPOCH_MARGIN_MS),
+    fromMs: Math.max(0, Math.min(sinceMs, reader.timeOf(after + 1) ?? sinceMs)),
     cause: 'epoch',
   })
   return { kind: 'from', after, cursor: localGap.cursor, localGap }
+}
+
+/**
+ * Where a reader of another epoch begins: before the lowest sequence whose time is at or after `sinceMs`, and in a restored
+ * log no later than the first event that the reader's epoch may not have had. Such an event may have any time.
+ */
+function startInOtherHistory(reader: Reader, epoch: string, sinceMs: number): number {
+  const after = reader.sequenceSince(sinceMs)
+  const shared = epoch === reader.epoch ? null : reader.sharedThrough(epoch)
+  return shared === null ? after : Math.max(Math.min(after, shared), reader.oldest - 1)
 }
 
 /**

@@ -54,6 +54,8 @@ export class Replicator {
   readonly #parts: ReplicatorParts
   readonly #progress: ReplicaProgress
   readonly #compared = Promise.withResolvers<void>()
+  /** In a restored log: its epoch, to which the events up to `through` belong whatever epoch they were written with. */
+  #restored: { epoch: string; through: number } | null = null
   /** The highest sequence that the log is known to hold. */
   #knownEnd: number
   /** When readers fell behind it; null while they are not. */
@@ -129,7 +131,7 @@ export class Replicator {
     const end = shared ? null : await endOf(log, signal)
     if (signal.aborted) return false
     if (end !== null) {
-      const { epoch, sequence, allDropped } = end
+      const { epoch, sequence, allDropped, earlier } = end
       this.#knownEnd = 0
       if (archive.epoch !== epoch || archive.latest > sequence) this.#rebuild()
       if (allDropped && archive.latest < sequence) {
@@ -137,6 +139,8 @@ export class Replicator {
         // No node keeps these events any more: do not wait for them.
         recentEvents.reset(sequence)
       }
+      this.#restored = epoch === null || earlier === undefined ? null : { epoch, through: earlier.through }
+      archive.setEarlierEpochs(earlier ?? null)
       this.#noteEnd(sequence)
       this.#progress.compared(sequence)
     }
@@ -148,7 +152,8 @@ export class Replicator {
   async #followFrom(after: number, signal: AbortSignal): Promise<'ended' | 'differs'> {
     const { log, archive, recentEvents, shared } = this.#parts
     let isUnchecked = !shared && archive.latest > 0
-    for await (const batch of log.follow(after, signal)) {
+    for await (const written of log.follow(after, signal)) {
+      const batch = this.#restored === null ? written : written.map((event) => this.#inPresentEpoch(event))
       this.#noteEnd(batch.at(-1)?.sequence ?? 0)
       const [first, ...rest] = batch
       if (first === undefined) continue
@@ -159,6 +164,13 @@ export class Replicator {
       if (this.#knownEnd === recentEvents.latest) this.#behindSinceMs = null
     }
     return 'ended'
+  }
+
+  #inPresentEpoch(event: Committed): Committed {
+    const restored = this.#restored
+    return restored === null || event.sequence > restored.through
+      ? event
+      : { ...event, epoch: restored.epoch }
   }
 
   /** Writes to the archive first: what readers see is on disk. */

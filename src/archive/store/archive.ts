@@ -5,8 +5,10 @@
 import { encodeCursor } from '../../core/cursor.ts'
 import type { Committed } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
+import type { EarlierEpochs } from '../../log/events.ts'
 import type { Database } from '../../storage/database.ts'
 import { openDatabase } from '../../storage/database.ts'
+import { readEarlierEpochs, sharedThrough, writeEarlierEpochs } from './earlier-epochs.ts'
 import { catchUpLinks, markLinks } from './listings.ts'
 import { removeOldest } from './prune.ts'
 import { insertEvent, readCommitted } from './record.ts'
@@ -115,6 +117,15 @@ function archiveOver(db: Database, nativeKind: string) {
     /** The resume point just after `sequence`. For an event that is not stored it has the time of the nearest one. */
     cursorAt: (sequence: number): string =>
       encodeCursor({ epoch: extent.epoch ?? NO_EPOCH, sequence, timeMs: timeAt(db, sequence) }),
+    /** The time of the event at `sequence`, ms since 1970; null where it is not stored. */
+    timeOf: (sequence: number): number | null =>
+      db.prepare<{ time_ms: number }>('SELECT time_ms FROM facts WHERE sequence = ?').get(sequence)
+        ?.time_ms ?? null,
+    /** Stores which epochs the log had before; null: it was never restored. */
+    setEarlierEpochs: (earlier: EarlierEpochs | null): void =>
+      db.transaction(() => writeEarlierEpochs(db, earlier)),
+    /** The last sequence that this log may share with another epoch; null where it was never restored. */
+    sharedThrough: (epoch: string): number | null => sharedThrough(readEarlierEpochs(db), epoch),
     /** The position before the lowest sequence whose time is at or after `timeMs`; `latest` where there is none. */
     sequenceSince: (timeMs: number): number => {
       const record = db
@@ -165,7 +176,7 @@ function checkNext(extent: Extent, event: Committed): void {
     'log_damaged',
     `event ${event.sequence} of epoch ${event.epoch} cannot be stored after event ${extent.latest} of epoch ${extent.epoch}: sequences must be consecutive`,
     {
-      hint: 'With Kafka: stop and delete copy.db in the data directory, the next start refills it. With the embedded log: restore a backup.',
+      hint: 'With Kafka: stop and delete copy.db in the data directory, the next start refills it. With the embedded log: put a backup back with bridge restore.',
     },
   )
 }

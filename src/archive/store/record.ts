@@ -157,7 +157,7 @@ export function readUnderived(db: Database, after: number, limit: number, epoch:
       const timeMs = parseTimestamp(event.time)
       if (timeMs !== null) return { ...event, timeMs }
       throw new BridgeError('log_damaged', `event ${row.sequence} has no readable time`, {
-        hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
+        hint: 'Stop the process, and put the last good backup back with bridge restore: it sets the present files aside.',
       })
     })
 }

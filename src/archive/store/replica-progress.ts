@@ -18,6 +18,8 @@ export interface Filling {
 export interface ReplicaState {
   /** Events that it lacks: 0 once it is complete, MAX_SAFE_INTEGER until it was compared with the log. */
   readonly missing: number
+  /** True where the store is the log itself: then no position can be ahead of it. */
+  readonly isLog: boolean
   /** null once the replica holds what the log held when they were compared; newer events may still be missing. */
   readonly filling: Filling | null
   /** Resolves when the replica is complete, or the signal aborts. Never rejects. */
@@ -27,6 +29,7 @@ export interface ReplicaState {
 /** The state of a store that needs no filling, because it is the log itself. */
 export const COMPLETE_REPLICA: ReplicaState = {
   missing: 0,
+  isLog: true,
   filling: null,
   untilComplete: async () => undefined,
 }
@@ -49,6 +52,7 @@ export function createReplicaProgress(extent: () => { oldest: number; latest: nu
       if (isComplete) return 0
       return goal === null ? Number.MAX_SAFE_INTEGER : Math.max(1, goal - extent().latest)
     },
+    isLog: false,
     get filling(): Filling | null {
       if (isComplete) return null
       const { oldest, latest } = extent()

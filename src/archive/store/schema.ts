@@ -100,7 +100,7 @@ export function setDerivedThrough(db: Database, sequence: number | null): void {
 /** Deletes every event and the epoch, within a transaction of the caller. */
 export function clearTables(db: Database): void {
   db.exec(`
-    DELETE FROM meta WHERE name = 'epoch';
+    DELETE FROM meta WHERE name IN ('epoch', 'earlier_epochs');
     DELETE FROM events;
     DELETE FROM facts;
     DELETE FROM items;

@@ -87,7 +87,7 @@ export const gapSchema = z
     cause: z
       .enum(['overflow', 'cursor_refused', 'outage', 'epoch', 'retention'])
       .describe(
-        'A poll left items out, upstream refused the cursor, nobody polled, the log was started afresh, or what a reader missed is no longer kept.',
+        'A poll left items out, upstream refused the cursor, nobody polled, the log was created anew or restored, or what a reader missed is no longer kept.',
       ),
     openedAt: isoTime('When it was noticed.'),
     found: z.int().describe('Items that filling it has brought so far.'),
@@ -122,9 +122,10 @@ export const eventSchema = z
       description: 'Place in the stream, without a hole inside an epoch, with leading zeros.',
       pattern: '^[0-9]{20}$',
     }),
-    epoch: z
-      .string()
-      .meta({ description: 'Changes only when the log is started afresh.', pattern: '^[A-Za-z0-9]{8}$' }),
+    epoch: z.string().meta({
+      description: 'Changes only when the log is created anew or restored.',
+      pattern: '^[A-Za-z0-9]{8}$',
+    }),
     cursor: z.string().describe('Opaque: reading goes on after this event.'),
     recordedtime: isoTime('When the bridge first held it.'),
     late: z

@@ -67,6 +67,8 @@ export class Session implements CaughtUpReader, TimerEntry {
   #cursor: string
   /** Frames to send before the next batch: at the start and after a change of epoch. */
   #pending: readonly Buffer[]
+  /** Whether the position is ahead of this replica: the cursor is resolved again once the replica has reached it. */
+  #isAhead: boolean
   #isLive = false
   #isWaiting = false
   #isReading = false
@@ -89,6 +91,7 @@ export class Session implements CaughtUpReader, TimerEntry {
     this.#epoch = start.epoch
     this.#position = start.after
     this.#cursor = start.cursor
+    this.#isAhead = start.after > parts.reader.latest
     this.#writtenMs = parts.clock.now()
     this.#pending = [opening, ...this.#framesOf(start.localGap)]
   }
@@ -160,7 +163,7 @@ export class Session implements CaughtUpReader, TimerEntry {
   #read(): void {
     while (this.#mayRead()) {
       if (this.#parts.reader.replica.filling !== null) return this.#wait(this.#parts.fanoutIndex.ahead)
-      if (!this.#followEpoch()) return
+      if (!this.#followLog()) return
       const next = this.#parts.frameBatches.next(this.#group, this.#position)
       if (next instanceof Promise) {
         this.#isReading = true
@@ -196,11 +199,16 @@ export class Session implements CaughtUpReader, TimerEntry {
     this.#client.onFault(error)
   }
 
-  /** Resumes in the new epoch if it changed. False when the next events there are beyond retention. */
-  #followEpoch(): boolean {
+  /**
+   * Resolves the cursor again if the epoch changed, or if the replica has reached a position that was ahead of it: the
+   * cursor may be of another history. False when the next events are beyond retention.
+   */
+  #followLog(): boolean {
     const { reader, clock } = this.#parts
-    if (reader.epoch === this.#epoch) return true
+    const isReached = this.#isAhead && this.#position <= reader.latest
+    if (reader.epoch === this.#epoch && !isReached) return true
     this.#epoch = reader.epoch
+    this.#isAhead = false
     const resume = resumeAt(reader, this.#cursor, clock.now())
     if (resume.kind === 'too_old') {
       this.#end('fell_behind')
@@ -222,17 +230,17 @@ export class Session implements CaughtUpReader, TimerEntry {
   #take({ bytes, events, position, cursor }: FrameBatch): void {
     const { reader } = this.#parts
     if (reader.oldest - 1 > this.#position) return this.#end('fell_behind')
-    const isAhead = position > reader.latest
+    this.#isAhead = position > reader.latest
     const hasCaughtUp = position === reader.latest
     this.#position = position
-    if (!isAhead) this.#cursor = cursor
+    if (!this.#isAhead) this.#cursor = cursor
     const becomesLive = hasCaughtUp && !this.#isLive
     if (events > 0 || becomesLive || this.#pending.length > 0) {
       this.#send([bytes, ...(becomesLive ? this.#client.framing.live(this.#cursor) : [])])
     }
     if (events > 0) this.#client.account.onSent(events, this.#isLive ? this.#readableMs : null)
     this.#isLive ||= hasCaughtUp
-    if (isAhead) this.#wait(this.#parts.fanoutIndex.ahead)
+    if (this.#isAhead) this.#wait(this.#parts.fanoutIndex.ahead)
     else if (hasCaughtUp) this.#wait(this.#group.caughtUp)
   }
 

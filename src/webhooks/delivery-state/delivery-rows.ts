@@ -155,6 +155,6 @@ function damaged(key: string, what: string, cause?: unknown): BridgeError {
     cause,
     hint:
       'Another program or a newer version wrote the row, or the storage is faulty. Stop, keep a copy of the stored data, ' +
-      'and restore the last good backup; on Kafka, check who may write to the internal topics.',
+      'and put the last good backup back with bridge restore; on Kafka, check who may write to the internal topics.',
   })
 }

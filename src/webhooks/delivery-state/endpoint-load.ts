@@ -1,10 +1,10 @@
 /**
- * Rebuilds the delivery state of an endpoint from its stored rows. If the log was started afresh (a new epoch) or has
- * dropped unread events, it decides where to continue and which rows are of no use.
+ * Rebuilds the delivery state of an endpoint from its stored rows. If the log has a new epoch, was replaced by a backup, or
+ * has dropped unread events, it decides where to continue and which rows are of no use.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
-import { resumeAt } from '../../archive/reading/resume.ts'
-import type { Cursor } from '../../core/cursor.ts'
+import { isOfOtherHistory, resumeAt } from '../../archive/reading/resume.ts'
+import { type Cursor, decodeCursor } from '../../core/cursor.ts'
 import {
   type DeliveryRow,
   endpointIdOf,
@@ -19,9 +19,9 @@ import type { Loaded } from './endpoint-state.ts'
 
 /** The state to continue with. */
 export interface LoadedEndpoint extends Loaded {
-  /** Keys of rows that mean nothing in the log's present epoch: to be deleted. */
+  /** Keys of rows that mean nothing in the log's present history: to be deleted. */
   useless: readonly string[]
-  /** Ids of replays that ended because the log's epoch changed. */
+  /** Ids of replays that ended because the log's epoch or history changed. */
   endedReplays: readonly string[]
   /** What the operator should know; null where it continues as it was left. */
   warning: 'epoch_changed' | 'fell_behind' | null
@@ -30,8 +30,9 @@ export interface LoadedEndpoint extends Loaded {
 /**
  * Reads an endpoint's rows. `start`: the cursor after which it begins where there is no position row.
  *
- * After a change of epoch the old sequences mean nothing. The endpoint continues an hour before the time of its position, or
- * of its oldest waiting delivery, so nothing is lost; a delivery that is repeated has the same `webhook-id`.
+ * After a change of epoch, or in a log that a backup has replaced, the old sequences mean nothing. The endpoint continues an
+ * hour before the time of its position, or of its oldest waiting delivery, or earlier in a restored log, so nothing is lost.
+ * A repeated delivery of the same content has the same `webhook-id`.
  * @throws BridgeError `log_damaged` where a row cannot be read; `cursor_invalid` where `start` cannot
  */
 export function loadEndpoint(
@@ -45,7 +46,7 @@ export function loadEndpoint(
   const resumes = [cursor, ...waited].map((text) => resumeAt(reader, text, nowMs))
   const bases = resumes.map((resume) => (resume.kind === 'from' ? resume.after : reader.oldest - 1))
   const base = Math.min(...bases)
-  const isHere = position?.cursor.epoch === reader.epoch
+  const isHere = position !== null && isOfPresent(position.cursor, reader)
   const isSame = isHere && base === position?.cursor.sequence
   return {
     base,
@@ -77,12 +78,32 @@ function sorted(rows: ReadonlyMap<string, DeliveryRow>, reader: Reader): SortedR
     const one = readDeliveryRow(key, value)
     const { row, place, cursor } = one
     if (row.kind === 'position') found.position = { row, cursor }
-    else if (cursor.epoch !== reader.epoch || isBeyondRetention(one, reader)) found.useless.push(one)
+    else if (!isOfPresent(cursor, reader) || isBeyondRetention(one, reader)) found.useless.push(one)
     else if (row.kind === 'retry') found.retries.set(Number(place), row)
     else if (row.kind === 'dead') found.dead.push(Number(place))
     else found.replays.push(replayStart(place, row, cursor.sequence))
   }
   return found
+}
+
+/** Whether the cursor belongs to the log's present epoch and history. */
+function isOfPresent(cursor: Cursor, reader: Reader): boolean {
+  return cursor.epoch === reader.epoch && !isOfOtherHistory(reader, cursor)
+}
+
+/**
+ * The highest sequence that the endpoint's rows, or its `start`, name in the present epoch; 0 where they name none. While it
+ * is ahead of this node's replica, nobody can tell whether the rows belong to the log's present history.
+ * @throws BridgeError as `loadEndpoint`
+ */
+export function furthestSequence(
+  start: string,
+  rows: ReadonlyMap<string, DeliveryRow>,
+  epoch: string | null,
+): number {
+  const cursors = [...rows].map(([key, value]) => readDeliveryRow(key, value).cursor)
+  const present = [decodeCursor(start), ...cursors].filter((cursor) => cursor.epoch === epoch)
+  return present.reduce((furthest, { sequence }) => Math.max(furthest, sequence), 0)
 }
 
 function replayStart(id: string, row: ReplayRow, base: number): ReplayStart {

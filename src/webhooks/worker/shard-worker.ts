@@ -3,12 +3,13 @@
  * the process stops. It loads the endpoints' state from stored rows, supplies them with events, writes their rows, and
  * drains at the end.
  */
+import { aborted } from '../../lifecycle/aborted.ts'
 import { sleep, within } from '../../lifecycle/clock.ts'
 import type { Shard } from '../../log/shards.ts'
 import type { Change } from '../../log/tables.ts'
 import { type DeliveryRow, endpointIdOf } from '../delivery-state/delivery-rows.ts'
 import type { ReplayStart } from '../delivery-state/endpoint-cursors.ts'
-import { loadEndpoint, rowsByEndpoint } from '../delivery-state/endpoint-load.ts'
+import { furthestSequence, loadEndpoint, rowsByEndpoint } from '../delivery-state/endpoint-load.ts'
 import type { Batch, DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import { attemptLimits } from '../send/attempt.ts'
 import { type EndpointHost, EndpointWorker, type EndpointWorkerOptions } from './endpoint-worker.ts'
@@ -59,6 +60,9 @@ export class ShardWorker implements EndpointHost {
   readonly #useless = new Set<string>()
   /** Ids of deleted endpoints, whose rows are to be deleted. */
   readonly #removed = new Set<string>()
+  /** Endpoints whose rows are ahead of this node's replica, with the sequence that it has to reach. */
+  readonly #ahead = new Map<string, number>()
+  #aheadChanged = Promise.withResolvers<void>()
   readonly #inFlight = new Set<Promise<void>>()
   readonly #failed = Promise.withResolvers<never>()
   #reader: ShardEventReader | null = null
@@ -95,7 +99,7 @@ export class ShardWorker implements EndpointHost {
     this.#endpoints.set(endpoint.id, endpoint)
     const worker = this.#workers.get(endpoint.id)
     if (worker !== undefined) worker.configure(endpoint)
-    else if (this.#reader !== null && !this.#isDraining) this.#open(endpoint).schedule()
+    else if (this.#reader !== null && !this.#isDraining) this.#openOnceReached(endpoint)?.schedule()
   }
 
   /** The endpoint was deleted: nothing is sent to it any more, and its rows are deleted. */
@@ -195,11 +199,16 @@ export class ShardWorker implements EndpointHost {
       await within(clock, EPOCH_CHECK_MS, signal, (either) => reader.waitBeyond(reader.latest, either))
     }
     if (signal.aborted) return
-    const workers = [...this.#endpoints.values()].map((endpoint) => this.#open(endpoint))
+    const over = new AbortController()
+    const either = AbortSignal.any([signal, over.signal])
+    this.#ahead.clear()
+    const workers = [...this.#endpoints.values()].flatMap((endpoint) => this.#openOnceReached(endpoint) ?? [])
     this.#reader = new ShardEventReader({ reader, events, workers, clock })
     for (const worker of workers) worker.schedule()
     if (this.#useless.size > 0) this.#writer.mark()
+    this.track(this.#openReached(either))
     await this.#reader.run(signal)
+    over.abort()
     this.#reader = null
     if (!signal.aborted) for (const worker of [...this.#workers.values()]) this.#close(worker)
   }
@@ -230,6 +239,40 @@ export class ShardWorker implements EndpointHost {
       this.#isFlushing = true
       this.#writer.mark()
       await sleep(clock, FLUSH_MS, signal)
+    }
+  }
+
+  /**
+   * Opens an endpoint, or null while the replica is behind a position that another process has written: only then can its
+   * rows be compared with the log.
+   */
+  #openOnceReached(endpoint: DeliveryEndpoint): EndpointWorker | null {
+    const { reader } = this.#options
+    const rows = this.#rows.get(endpoint.id) ?? new Map<string, DeliveryRow>()
+    const furthest = reader.replica.isLog ? 0 : furthestSequence(endpoint.start, rows, reader.epoch)
+    if (furthest <= reader.latest) return this.#open(endpoint)
+    this.#ahead.set(endpoint.id, furthest)
+    this.#aheadChanged.resolve()
+    return null
+  }
+
+  /** Opens the endpoints ahead of the replica as the replica reaches them, until the signal aborts. */
+  async #openReached(signal: AbortSignal): Promise<void> {
+    const { reader } = this.#options
+    while (!signal.aborted) {
+      if (this.#ahead.size === 0) {
+        this.#aheadChanged = Promise.withResolvers()
+        await Promise.race([this.#aheadChanged.promise, aborted(signal)])
+        continue
+      }
+      await reader.waitBeyond(Math.min(...this.#ahead.values()) - 1, signal)
+      if (signal.aborted) return
+      for (const [id, sequence] of [...this.#ahead]) {
+        const endpoint = this.#endpoints.get(id)
+        if (endpoint !== undefined && sequence > reader.latest) continue
+        this.#ahead.delete(id)
+        if (endpoint !== undefined && !this.#isDraining) this.#open(endpoint).schedule()
+      }
     }
   }
 

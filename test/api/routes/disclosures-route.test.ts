@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { type ApiServer, startApi, until } from '../../support/http/api-server.ts'
-import { EPOCH } from '../../support/store.ts'
+import { EPOCH, eventAt, REPLICA } from '../../support/store.ts'
 
 interface PageBody {
   data: { sequence: string; cursor: string; type: string; data: Record<string, unknown> }[]
@@ -63,14 +63,37 @@ describe('pull', () => {
   })
 
   test('returns a cursor ahead of this replica unchanged, and waits for it', async () => {
-    await using api = await startApi({ count: 5 })
-    const cursor = encodeCursor({ epoch: EPOCH, sequence: 8, timeMs: 5 })
+    await using api = await startApi({ count: 5, replica: REPLICA })
+    const cursor = encodeCursor({ epoch: EPOCH, sequence: 8, timeMs: eventAt(8).timeMs })
     expect(await pull(api, `?after=${cursor}`)).toEqual({ data: [], cursor, more: false })
     const waiting = pull(api, `?after=${cursor}&wait=30`)
     await until(() => api.clock.nextTimerMs() !== null)
     api.store.grow(2)
     api.store.grow(2)
     expect(sequences(await waiting)).toEqual([9])
+  })
+
+  test('sends a gap to a reader whose cursor turns out to be of another history once the replica has reached it', async () => {
+    await using api = await startApi({ count: 5, replica: REPLICA })
+    const cursor = encodeCursor({ epoch: EPOCH, sequence: 8, timeMs: eventAt(8).timeMs + 1 })
+    const waiting = pull(api, `?after=${cursor}&wait=30`)
+    await until(() => api.clock.nextTimerMs() !== null)
+    api.store.grow(4)
+    const { data } = await waiting
+    expect(data[0]).toMatchObject({ type: 'bridge.gap.opened.v1', data: { cause: 'epoch' } })
+    expect(data.slice(1).map(({ sequence }) => Number(sequence))).toEqual(range(1, 9))
+  })
+
+  test('sends a gap to a reader of a log that a backup has replaced, and reads its last hour again', async () => {
+    await using api = await startApi({ count: 5 })
+    for (const cursor of [
+      encodeCursor({ epoch: EPOCH, sequence: 8, timeMs: eventAt(8).timeMs }),
+      encodeCursor({ epoch: EPOCH, sequence: 4, timeMs: eventAt(4).timeMs + 1 }),
+    ]) {
+      const { data } = await pull(api, `?after=${cursor}&wait=30`)
+      expect(data[0]).toMatchObject({ type: 'bridge.gap.opened.v1', data: { cause: 'epoch' } })
+      expect(data.slice(1).map(({ sequence }) => Number(sequence))).toEqual(range(1, 5))
+    }
   })
 
   test('sends a reader of another epoch a gap, then starts an hour before its time', async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { resumeAt } from '../../../src/archive/reading/resume.ts'
 import { NO_EPOCH } from '../../../src/archive/store/archive.ts'
+import { writeEarlierEpochs } from '../../../src/archive/store/earlier-epochs.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
-import { createStore, EPOCH, eventAt } from '../../support/store.ts'
+import { createStore, EPOCH, eventAt, REPLICA } from '../../support/store.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const clock = createManualClock()
@@ -14,9 +15,46 @@ describe('resuming by cursor', () => {
   })
 
   it('keeps a position ahead of this replica, so that a read waits for the replica', () => {
-    const { reader } = createStore(clock, 10)
+    const { reader } = createStore(clock, 10, 1, EPOCH, REPLICA)
     const ahead = encodeCursor({ epoch: EPOCH, sequence: 15, timeMs: 1 })
     expect(resumeAt(reader, ahead, 0)).toEqual({ kind: 'from', after: 15, cursor: ahead, localGap: null })
+  })
+
+  it('takes a cursor for one of another history where nothing can be ahead, or where its time differs', () => {
+    const own = createStore(clock, 8000).reader
+    const replica = createStore(clock, 8000, 1, EPOCH, REPLICA).reader
+    const { timeMs } = eventAt(5000)
+    const cases = [
+      { reader: own, sequence: 8001 },
+      { reader: own, sequence: 7000 },
+      { reader: replica, sequence: 7000 },
+    ]
+    for (const { reader, sequence } of cases) {
+      const resume = resumeAt(reader, encodeCursor({ epoch: EPOCH, sequence, timeMs }), 0)
+      if (resume.kind !== 'from') throw new Error('too old')
+      expect(resume.after).toBe(5000 - 3600 - 1)
+      expect(JSON.parse(String(resume.localGap?.json))).toMatchObject({ data: { cause: 'epoch' } })
+    }
+  })
+
+  it('starts a reader of an epoch before a restore no later than the first event that its log did not have', () => {
+    const { reader, archive } = createStore(clock, 8000)
+    const earlier = { through: 6000, epochs: { Another1: 6000, Before01: 3000, Pruned01: 0 } }
+    archive.transaction(() => writeEarlierEpochs(archive.db, earlier))
+    const startOf = (epoch: string, atSequence: number) => {
+      const { timeMs } = eventAt(atSequence)
+      const resume = resumeAt(reader, encodeCursor({ epoch, sequence: 9999, timeMs }), 0)
+      if (resume.kind !== 'from') throw new Error('too old')
+      const { data } = JSON.parse(String(resume.localGap?.json)) as { data: { from: string } }
+      return { after: resume.after, from: Date.parse(data.from) }
+    }
+    const hourBefore = { after: 5000 - 3600 - 1, from: eventAt(5000 - 3600).timeMs }
+    expect(startOf('Another1', 5000)).toEqual(hourBefore)
+    const kept = { after: 6000, from: eventAt(6001).timeMs }
+    expect(startOf('Another1', 20_000)).toEqual(kept)
+    expect(startOf('Unknown1', 20_000)).toEqual(kept)
+    expect(startOf('Before01', 20_000)).toEqual({ after: 3000, from: eventAt(3001).timeMs })
+    expect(startOf('Pruned01', 5000)).toEqual({ after: 0, from: eventAt(1).timeMs })
   })
 
   it('rejects a cursor older than the retained events and returns the oldest usable cursor', () => {

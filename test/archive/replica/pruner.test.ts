@@ -71,7 +71,10 @@ describe('the pruner', () => {
     const archive = memoryArchive(inPlace(items(5)))
     const compared = Promise.withResolvers<void>()
     let asked = 0
-    const replica = { missing: 0, filling: null, untilComplete: () => compared.promise }
+    const replica = {
+      ...{ isLog: false, missing: 0, filling: null },
+      untilComplete: () => compared.promise,
+    }
     pruning(
       archive,
       async () => {

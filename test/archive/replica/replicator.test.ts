@@ -134,6 +134,39 @@ describe('the replicator', () => {
     expect([archive.latest, archive.epoch, replicator.replica.filling]).toEqual([0, null, null])
   })
 
+  it('takes the events that a restore kept into the present epoch, and tells readers what the epochs share', async () => {
+    const log = createMemoryLog()
+    const writer = await claimed(log)
+    await writer.commit({ events: sampleEvents(1, 20) })
+    const { epoch } = writer.state.head
+    const restored = restoredLog(log, { writtenBefore: 'Before01', through: 12 })
+    const archive = memoryArchive()
+    const { caughtUp, stop, lines } = following(restored, archive)
+    await caughtUp(20)
+    expect(archive.committed(0, 100)).toEqual(await followed(log, 0, 20))
+    expect([archive.sharedThrough('Before01'), archive.sharedThrough(epoch)]).toEqual([12, 12])
+    await stop()
+    const again = following(restored, archive)
+    await writer.commit({ events: sampleEvents(21, 22) })
+    await again.caughtUp(22)
+    expect([archive.epoch, archive.latest, lines, again.lines]).toEqual([epoch, 22, [], []])
+  })
+
+  it('fills a replica of the epoch before a restore again', async () => {
+    const log = createMemoryLog()
+    await (await claimed(log)).commit({ events: sampleEvents(1, 20) })
+    const archive = memoryArchive(
+      (await followed(log, 0, 20)).slice(0, 15).map((event) => ({ ...event, epoch: 'Before01' })),
+    )
+    const { caughtUp, lines } = following(
+      restoredLog(log, { writtenBefore: 'Before01', through: 12 }),
+      archive,
+    )
+    await caughtUp(20)
+    expect(archive.committed(0, 100)).toEqual(await followed(log, 0, 20))
+    expect(lines.map(({ event }) => event)).toEqual(['replica.rebuilt'])
+  })
+
   it('rejects a wait for another epoch than the replica follows', async () => {
     const log = createMemoryLog()
     const archive = memoryArchive()
@@ -249,4 +282,19 @@ async function* dropping(
   oldest: () => number,
 ): AsyncGenerator<Committed[]> {
   for await (const batch of batches) yield batch.filter(({ sequence }) => sequence >= oldest())
+}
+
+/** A log on Kafka after a restore that kept the events up to `through`, which were written in an earlier epoch. */
+function restoredLog(log: Log, kept: { writtenBefore: string; through: number }): Log {
+  const { writtenBefore, through } = kept
+  const earlier = { through, epochs: { [writtenBefore]: through } }
+  return {
+    ...log,
+    end: async (signal) => ({ ...(await log.end(signal)), earlier }),
+    async *follow(after, signal) {
+      for await (const batch of log.follow(after, signal)) {
+        yield batch.map((event) => (event.sequence <= through ? { ...event, epoch: writtenBefore } : event))
+      }
+    },
+  }
 }

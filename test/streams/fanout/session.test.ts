@@ -12,7 +12,7 @@ import { SendBuffers } from '../../../src/streams/limits/send-buffers.ts'
 import { TickBudget } from '../../../src/streams/limits/tick-budget.ts'
 import { TimerWheel } from '../../../src/streams/limits/timer-wheel.ts'
 import { RETRY_FRAME, sseFraming } from '../../../src/streams/transport/sse-frames.ts'
-import { createStore, EPOCH, type Store } from '../../support/store.ts'
+import { createStore, EPOCH, eventAt, REPLICA, type Store } from '../../support/store.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 interface Message {
@@ -137,6 +137,8 @@ function switching(state: { current: Reader }): Reader {
     },
     read: (request) => state.current.read(request),
     cursorAt: (sequence) => state.current.cursorAt(sequence),
+    timeOf: (sequence) => state.current.timeOf(sequence),
+    sharedThrough: (epoch) => state.current.sharedThrough(epoch),
     sequenceSince: (timeMs) => state.current.sequenceSince(timeMs),
     beforeLast: (filter, count, signal) => state.current.beforeLast(filter, count, signal),
     waitBeyond: (sequence, signal) => state.current.waitBeyond(sequence, signal),
@@ -207,8 +209,8 @@ describe('a session', () => {
   })
 
   it('waits while its cursor is ahead of this replica, and sends live only past it', async () => {
-    const store = createStore(createManualClock(), 5)
-    const ahead = encodeCursor({ epoch: EPOCH, sequence: 7, timeMs: 5 })
+    const store = createStore(createManualClock(), 5, 1, EPOCH, REPLICA)
+    const ahead = encodeCursor({ epoch: EPOCH, sequence: 7, timeMs: eventAt(7).timeMs })
     const session = open(store, { after: 7, cursor: ahead })
     await settle()
     expect(session.text().toString()).toBe('retry: 3000\n\n')
@@ -226,6 +228,26 @@ describe('a session', () => {
       'disclosure',
       'live',
     ])
+  })
+
+  it('resolves a cursor ahead of this replica again once that is reached: of another history, it gets a gap', async () => {
+    const store = createStore(createManualClock(), 5, 1, EPOCH, REPLICA)
+    const ahead = encodeCursor({ epoch: EPOCH, sequence: 7, timeMs: eventAt(7).timeMs + 1 })
+    const session = open(store, { after: 7, cursor: ahead })
+    await settle()
+    store.grow(1)
+    await settle()
+    expect(session.text().toString()).toBe('retry: 3000\n\n')
+    store.grow(3)
+    await settle()
+    store.grow(1)
+    await settle()
+    await session.stop()
+    const { messages } = parse(session.text())
+    expect(messages[0]?.event).toBe('gap')
+    expect(JSON.parse(messages[0]?.data ?? '')).toMatchObject({ data: { cause: 'epoch' } })
+    expect(sequences(messages)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    expect(messages.filter(({ event }) => event === 'live').length).toBe(1)
   })
 
   it('ends when its next events are beyond retention, without sending later ones', async () => {

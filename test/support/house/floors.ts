@@ -39,7 +39,7 @@ export const floors: readonly (readonly Area[])[] = [
       name: 'ingest',
       does: 'role `poller`: polls the upstream, fills overflows, reconciles days, publishes',
       inner: ['writer-state', 'machine', 'poller', 'reconciliation', 'funds', 'exchanges', '.'],
-      doors: ['ingest.ts', 'status-messages.ts', 'writer-state/poller-writer.ts'],
+      doors: ['ingest.ts', 'status-messages.ts', 'writer-state/absence.ts', 'writer-state/poller-writer.ts'],
     },
     {
       name: 'webhooks',
@@ -95,7 +95,11 @@ export const floors: readonly (readonly Area[])[] = [
       inner: ['client', 'topics', 'group', 'reading', 'writer', 'tables', 'shards', '.'],
       doors: ['channels.ts', 'inspect.ts', 'log.ts'],
     },
-    { name: 'log-embedded', does: 'the log in one SQLite file', doors: ['lock.ts', 'log.ts'] },
+    {
+      name: 'log-embedded',
+      does: 'the log in one SQLite file, its backup and restore',
+      doors: ['backup.ts', 'lock.ts', 'log.ts', 'restore.ts'],
+    },
   ],
   [{ name: 'log-shared', does: 'what the adapters of the log have in common', doors: 'every file' }],
   [{ name: 'settings', does: 'reads `BRIDGE_*` and `.env` into checked settings', doors: 'every file' }],

@@ -8,6 +8,7 @@ import { filterTestRoute } from '../../../src/api/routes/filter-test-route.ts'
 import { ticketRoute } from '../../../src/api/routes/ticket-route.ts'
 import { tokenRoutes } from '../../../src/api/routes/token-routes.ts'
 import type { Reader } from '../../../src/archive/reading/reader.ts'
+import type { ReplicaState } from '../../../src/archive/store/replica-progress.ts'
 import { createApp } from '../../../src/http/app.ts'
 import {
   type Authenticate,
@@ -39,7 +40,7 @@ import { type ReplayWiring, wireReplays } from '../../../src/webhooks/replay/rep
 import type { Attempt, Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { type KeptLine, keepingLogger } from '../keeping-logger.ts'
 import { createMemoryLog } from '../memory-log.ts'
-import { createStore, type Store } from '../store.ts'
+import { createStore, EPOCH, type Store } from '../store.ts'
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts'
 
 /** An attempt that the receiver accepted. */
@@ -91,6 +92,8 @@ export async function startApi(
   options: {
     count?: number
     first?: number
+    /** The state of the store's copy; by default it is the log itself. */
+    replica?: ReplicaState
     maxClients?: number
     stallMs?: number
     reader?: (store: Store) => Reader
@@ -115,7 +118,7 @@ export async function startApi(
 ): Promise<ApiServer> {
   const { count = 0, first = 1, maxClients = 100, corsOrigins = [], ...limits } = options
   const clock = createManualClock()
-  const store = createStore(clock, count, first)
+  const store = createStore(clock, count, first, EPOCH, options.replica)
   const reader = options.reader?.(store) ?? store.reader
   const metrics = createMetrics({ version: '0' })
   const { logger, lines } = keepingLogger()

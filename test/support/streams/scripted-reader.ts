@@ -3,7 +3,7 @@
  */
 import type { Reader } from '../../../src/archive/reading/reader.ts'
 import { NO_EPOCH } from '../../../src/archive/store/archive.ts'
-import { COMPLETE_REPLICA } from '../../../src/archive/store/replica-progress.ts'
+import { COMPLETE_REPLICA, type ReplicaState } from '../../../src/archive/store/replica-progress.ts'
 import type { StoredEvent } from '../../../src/archive/store/stored.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { encodeAttributes, GAP_OPENED, joinEvent, PUBLISHED } from '../../../src/core/event.ts'
@@ -25,7 +25,7 @@ export interface ScriptedReader {
 }
 
 /** An empty log. */
-export function createScriptedReader(clock: Clock): ScriptedReader {
+export function createScriptedReader(clock: Clock, replica: ReplicaState = COMPLETE_REPLICA): ScriptedReader {
   let events: StoredEvent[] = []
   let epoch: string | null = EPOCH
   let oldest = 1
@@ -34,7 +34,7 @@ export function createScriptedReader(clock: Clock): ScriptedReader {
     for (const wake of waiters) wake()
   }
   const reader: Reader = {
-    replica: COMPLETE_REPLICA,
+    replica,
     get epoch() {
       return epoch
     },
@@ -57,6 +57,8 @@ export function createScriptedReader(clock: Clock): ScriptedReader {
     },
     cursorAt: (sequence) =>
       encodeCursor({ epoch: epoch ?? NO_EPOCH, sequence, timeMs: events[sequence - 1]?.timeMs ?? 0 }),
+    timeOf: (sequence) => (sequence < oldest ? null : (events[sequence - 1]?.timeMs ?? null)),
+    sharedThrough: () => null,
     sequenceSince: (timeMs) =>
       (events.find((event) => event.timeMs >= timeMs)?.sequence ?? events.length + 1) - 1,
     beforeLast: async () => 0,

@@ -4,9 +4,11 @@
  * Everything is drawn from one seed, so a failing run can be repeated.
  */
 import { createSecretKey } from 'node:crypto'
+import type { ReplicaState } from '../../../src/archive/store/replica-progress.ts'
 import type { AttemptEnd } from '../../../src/core/attempt-end.ts'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
+import { dataBytes } from '../../../src/core/event.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import type { Shard } from '../../../src/log/shards.ts'
 import type { Change } from '../../../src/log/tables.ts'
@@ -32,6 +34,8 @@ export interface Seen {
   sequence: number
   subject: string
   webhookId: string
+  /** The bytes of the event's `data`, as text. */
+  data: string
   /** Which process sent it. */
   life: number
   attempt: number
@@ -51,6 +55,8 @@ export interface WorldOptions {
   refusals?: number
   /** What the shard holds at the beginning. */
   rows?: Readonly<Record<string, DeliveryRow>>
+  /** The state of the node's copy of the log; by default it is the log itself. */
+  replica?: ReplicaState
 }
 
 /** An endpoint that wants everything; `changes` replace members. */
@@ -116,7 +122,7 @@ export class WebhookWorld {
     this.chance = seededChance(options.seed)
     this.scripts = options.scripts
     this.refusals = options.refusals ?? 0
-    this.log = createScriptedReader(this.clock)
+    this.log = createScriptedReader(this.clock, options.replica)
     for (const [key, row] of Object.entries(options.rows ?? {})) this.rows.set(key, row)
     for (const endpoint of options.endpoints) this.endpoints.set(endpoint.id, endpoint)
     this.start()
@@ -254,7 +260,8 @@ export class WebhookWorld {
     post: { headers: Readonly<Record<string, string>>; body: Uint8Array },
     signal: AbortSignal,
   ) {
-    const { id: eventId, sequence, subject } = JSON.parse(Buffer.from(post.body).toString('utf8'))
+    const body = Buffer.from(post.body)
+    const { id: eventId, sequence, subject } = JSON.parse(body.toString('utf8'))
     const key = `${endpoint.id} ${eventId}`
     const tries = (this.tries.get(key) ?? 0) + 1
     this.tries.set(key, tries)
@@ -270,6 +277,7 @@ export class WebhookWorld {
       sequence: Number(sequence),
       subject,
       webhookId: post.headers['webhook-id'] ?? '',
+      data: dataBytes(body).toString('utf8'),
       life,
       attempt: tries,
       startedMs,

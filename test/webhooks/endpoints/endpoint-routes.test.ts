@@ -6,7 +6,7 @@ import { signingSecrets } from '../../../src/webhooks/endpoints/endpoint-secrets
 import { type ApiServer, startApi, TOKEN } from '../../support/http/api-server.ts'
 import { ask, tokenOf } from '../../support/http/ask.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
-import { EPOCH, eventAt } from '../../support/store.ts'
+import { EPOCH, eventAt, REPLICA } from '../../support/store.ts'
 
 const URL = 'https://hooks.example/in'
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/
@@ -130,11 +130,11 @@ describe('the start of deliveries', () => {
     [() => '2026-05-31T12:00', 20],
     [(api) => api.store.reader.cursorAt(17), 17],
     [(api) => api.store.reader.cursorAt(10), 10],
-    [() => encodeCursor({ epoch: EPOCH, sequence: 17, timeMs: 7 }), 17],
+    [() => encodeCursor({ epoch: EPOCH, sequence: 17, timeMs: 7 }), 10],
     [() => encodeCursor({ epoch: 'Another1', sequence: 900, timeMs: eventAt(15).timeMs + 3_600_000 }), 14],
     [() => encodeCursor({ epoch: EPOCH, sequence: 21, timeMs: 0 }), 21],
   ])('follows `since`, as for every reader: %#', async (since, after) => {
-    await using api = await startApi({ count: 10, first: 11 })
+    await using api = await startApi({ count: 10, first: 11, replica: REPLICA })
     const { start } = await make(api, { since: since(api) })
     expect(sequenceOf(start)).toBe(after)
     if (after <= 20) expect(start).toBe(api.store.reader.cursorAt(after))
@@ -162,7 +162,7 @@ describe('the start of deliveries', () => {
 
   test('is refused while this node fills its replica: 503 with Retry-After', async () => {
     const filling = {
-      ...{ missing: 1, filling: { sequence: 1, goal: 2, share: 0.5 } },
+      ...{ isLog: false, missing: 1, filling: { sequence: 1, goal: 2, share: 0.5 } },
       untilComplete: async () => undefined,
     }
     await using api = await startApi({ count: 2, reader: ({ reader }) => ({ ...reader, replica: filling }) })

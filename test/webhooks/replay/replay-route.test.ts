@@ -3,13 +3,13 @@ import type { ReadRequest } from '../../../src/archive/reading/reader.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { type ApiServer, startApi, until } from '../../support/http/api-server.ts'
 import { ask, tokenOf } from '../../support/http/ask.ts'
-import { EPOCH, eventAt } from '../../support/store.ts'
+import { EPOCH, eventAt, REPLICA } from '../../support/store.ts'
 
 const SCOPES = ['webhooks:read', 'webhooks:write', 'webhooks:replay']
 const BEFORE_ALL = '2016-01-01'
 
 /** An API over a hundred events with an endpoint for results (every tenth), and a token that may replay. */
-async function replaying(parts: { count?: number; first?: number } = {}) {
+async function replaying(parts: Parameters<typeof startApi>[0] = {}) {
   const api = await startApi({ count: 100, ...parts })
   const token = await tokenOf(api, 'desk', SCOPES)
   const endpoint = { url: 'https://hooks.example/in', filter: { fcaCategories: ['FR'] } }
@@ -113,7 +113,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
   })
 
   test('never goes past the end of this replica, whatever a cursor says', async () => {
-    const { api, id, replay } = await replaying()
+    const { api, id, replay } = await replaying({ replica: REPLICA })
     await using _ = api
     const ahead = encodeCursor({ epoch: EPOCH, sequence: 2 ** 50, timeMs: 0 })
     expect((await replay({ since: eventAt(90).time, until: ahead })).status).toBe(202)
@@ -219,11 +219,13 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     expect(asked(api, id)).toEqual([])
   })
 
-  test('refuses an end of another epoch, and one before the beginning', async () => {
+  test('refuses an end of another epoch or history, and one before the beginning', async () => {
     const { api, replay } = await replaying()
     await using _ = api
     const { reader } = api.store
     const other = encodeCursor({ epoch: 'Epoch000', sequence: 5, timeMs: 0 })
+    const ahead = encodeCursor({ epoch: EPOCH, sequence: 101, timeMs: eventAt(101).timeMs })
+    expect((await replay({ since: BEFORE_ALL, until: ahead })).status).toBe(400)
     const elsewhere = await replay({ since: BEFORE_ALL, until: other })
     expect(elsewhere.body.errors[0]).toMatchObject({
       field: 'until',
