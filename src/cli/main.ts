@@ -39,6 +39,14 @@ const commands: Record<string, { does: string; load: () => Promise<CliCommand> }
     does: 'show the items of the last days, and whether any are missing',
     load: async () => (await import('./commands/report.ts')).reportCommand,
   },
+  backup: {
+    does: 'back up the embedded log to a file, also while a bridge runs, and check it',
+    load: async () => (await import('./commands/backup.ts')).backupCommand,
+  },
+  restore: {
+    does: 'put a backup back and begin a new epoch, so that every reader is told',
+    load: async () => (await import('./commands/restore.ts')).restoreCommand,
+  },
   tail: {
     does: 'print the event stream of a running bridge',
     load: async () => (await import('./commands/tail.ts')).tailCommand,

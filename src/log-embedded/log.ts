@@ -15,9 +15,11 @@ import type { Shards } from '../log/shards.ts'
 import type { Table } from '../log/tables.ts'
 import { fencedError } from '../log-shared/fenced.ts'
 import { createLocalRequests } from '../log-shared/local-requests.ts'
+import { LOG_FILE } from './files.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createSqliteJournal } from './journal.ts'
 import { lockDirectory, type Unlock } from './lock.ts'
+import { finishSwap } from './restore-swap.ts'
 import { createSqliteShards } from './shards.ts'
 import { createSqliteTable } from './table.ts'
 import { claimWriter } from './writer.ts'
@@ -43,7 +45,8 @@ export function openSqliteLog(options: SqliteLogOptions): { log: Log; archive: A
   const unlock = lockDirectory(dataDir, clock)
   let archive: Archive | null = null
   try {
-    const path = join(dataDir, 'bridge.db')
+    finishSwap(dataDir, clock.now())
+    const path = join(dataDir, LOG_FILE)
     archive = openArchive({ path, nativeKind, durable: true, ...(onUpgrade && { onUpgrade }) })
     return { log: logOver(archive, { clock, faultHooks, unlock }), archive }
   } catch (error) {

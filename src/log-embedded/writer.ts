@@ -84,23 +84,39 @@ function endingOf(error: unknown): BridgeError {
 }
 
 /** The stored epoch, sequence and rows, checked against the events; an unused log gets its epoch. */
-function readPlace(archive: Archive): { place: CommittedHead; rows: Map<string, string> } {
-  const stored = placedRows(readRows(archive.db))
-  const { epoch, latest } = archive
-  if (stored === null && epoch === null && latest === 0) {
-    const place = { epoch: newEpoch(), sequence: 0 }
-    archive.setEpoch(place.epoch)
-    writeRows(archive.db, placeRows(null, place))
-    return { place, rows: new Map() }
-  }
-  if (stored === null || stored.place.sequence !== latest || stored.place.epoch !== epoch) {
-    const known =
-      stored === null ? 'nothing' : `event ${stored.place.sequence} of epoch ${stored.place.epoch}`
-    throw new BridgeError(
-      'log_damaged',
-      `the stored writer state names ${known} as the last event, but the stored events end with ${latest} of epoch ${epoch}`,
-      { hint: 'Stop, keep a copy of the data directory, and restore the last good backup.' },
-    )
-  }
-  return stored
+function readPlace(archive: Archive): StoredPlace {
+  const stored = readStoredPlace(archive)
+  if (stored !== null) return stored
+  const place = { epoch: newEpoch(), sequence: 0 }
+  archive.setEpoch(place.epoch)
+  writeRows(archive.db, placeRows(null, place))
+  return { place, rows: new Map() }
+}
+
+/** The place of the last commit, and the rows of the writer's caller. */
+export interface StoredPlace {
+  place: CommittedHead
+  rows: Map<string, string>
+}
+
+/**
+ * The writer's stored place and rows, checked against the events; null where the log was never used.
+ * @throws BridgeError `log_damaged` when they contradict each other
+ */
+export function readStoredPlace({
+  db,
+  epoch,
+  latest,
+}: Pick<Archive, 'db' | 'epoch' | 'latest'>): StoredPlace | null {
+  const stored = placedRows(readRows(db))
+  if (stored === null && epoch === null && latest === 0) return null
+  if (stored?.place.sequence === latest && stored.place.epoch === epoch) return stored
+  const known = stored === null ? 'nothing' : `event ${stored.place.sequence} of epoch ${stored.place.epoch}`
+  throw new BridgeError(
+    'log_damaged',
+    `the stored writer state names ${known} as the last event, but the stored events end with ${latest} of epoch ${epoch}`,
+    {
+      hint: 'Stop the process, and put the last good backup back with bridge restore: it sets the present files aside.',
+    },
+  )
 }

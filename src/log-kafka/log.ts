@@ -1,8 +1,17 @@
 /** Opens the log on Kafka, which many processes share, and implements the interface of `log/log.ts` on Kafka topics. */
 import type { Committed } from '../core/event.ts'
 import { BridgeError } from '../errors.ts'
+import { aborted } from '../lifecycle/aborted.ts'
 import type { Clock } from '../lifecycle/clock.ts'
-import type { LogEnd, RejectedItem, ReplicaStanding, StatusMessage, Term, Writer } from '../log/events.ts'
+import type {
+  LogEnd,
+  RejectedItem,
+  ReplicaStanding,
+  RowChanges,
+  StatusMessage,
+  Term,
+  Writer,
+} from '../log/events.ts'
 import type { FaultHooks } from '../log/fault-hooks.ts'
 import type { Journal } from '../log/journal.ts'
 import type { Log } from '../log/log.ts'
@@ -48,6 +57,7 @@ import { claimLog } from './writer/claim.ts'
 import { readEnd } from './writer/log-end.ts'
 import { RejectedLimit } from './writer/rejected-limit.ts'
 import { StateTail } from './writer/state-tail.ts'
+import type { KafkaWriter } from './writer/writer.ts'
 
 /** What a log on Kafka is opened with. */
 export interface KafkaLogOptions {
@@ -68,6 +78,15 @@ export interface KafkaLogOptions {
 export interface KafkaLog extends Log {
   /** Why it cannot be used yet; null once its topics exist. */
   readonly waitingFor: string | null
+  /**
+   * Begins a new epoch that keeps every event, once no other process leads: after a fail-over to a mirror of the topics, or
+   * after topics were put back. `rowsOf` gives the rows to write with it.
+   * @throws the signal's reason; BridgeError `failed` when the log was never used; else as `claim`
+   */
+  beginEpoch(
+    rowsOf: (stored: Pick<Writer, 'epoch' | 'sequence' | 'rows'>) => RowChanges,
+    signal: AbortSignal,
+  ): Promise<string>
   /** When a follower last received a response, ms since 1970, if that is too long ago; null otherwise. */
   readonly silentSinceMs: number | null
 }
@@ -82,6 +101,9 @@ const SILENT_MS = 10_000
 export function openKafkaLog(options: KafkaLogOptions): KafkaLog {
   return new KafkaEventLog(options)
 }
+
+/** Of a process without a replica: every bridge leads before it. */
+const NO_REPLICA: ReplicaStanding = { missing: Number.MAX_SAFE_INTEGER, untilComplete: aborted }
 
 class KafkaEventLog implements KafkaLog {
   readonly kind = 'kafka'
@@ -138,7 +160,31 @@ class KafkaEventLog implements KafkaLog {
     return this.#elections.campaign(await this.#ready(signal), replica)
   }
 
-  async claim(term: Term, signal: AbortSignal): Promise<Writer> {
+  claim(term: Term, signal: AbortSignal): Promise<Writer> {
+    return this.#claim(term, signal)
+  }
+
+  async beginEpoch(
+    rowsOf: (stored: Pick<Writer, 'epoch' | 'sequence' | 'rows'>) => RowChanges,
+    signal: AbortSignal,
+  ): Promise<string> {
+    if ((await this.end(signal)).epoch === null) {
+      throw new BridgeError('failed', `the topics of the prefix ${this.#prefix} hold no log`, {
+        hint: 'Check BRIDGE_TOPIC_PREFIX, and that `all` and `internal.state` are mirrored or put back.',
+      })
+    }
+    const term = await this.campaign(signal, NO_REPLICA)
+    try {
+      const writer = await this.#claim(term, signal)
+      const epoch = await writer.beginEpoch(rowsOf(writer))
+      await writer.release()
+      return epoch
+    } finally {
+      await term.end()
+    }
+  }
+
+  async #claim(term: Term, signal: AbortSignal): Promise<KafkaWriter> {
     this.#reader.open()
     signal.throwIfAborted()
     if (!this.#elections.stillHolds() || term.lost.aborted) throw fencedError()

@@ -54,7 +54,7 @@ export function placedRows(
   const sequence = stored.get(SEQUENCE_KEY)
   if (epoch === undefined || sequence === undefined) {
     throw new BridgeError('log_damaged', 'the stored writer state has no epoch or no sequence', {
-      hint: 'Stop, keep a copy of what is stored, and restore the last good backup.',
+      hint: 'Stop, keep a copy of what is stored, and put the last good backup back with bridge restore.',
     })
   }
   rows.delete(EPOCH_KEY)

@@ -12,8 +12,8 @@ export function storedValue<V>(key: string, text: string): V {
     throw new BridgeError('log_damaged', `the value stored under ${key} is not JSON`, {
       cause: error,
       hint:
-        'Another program wrote there, or the storage is faulty. Stop, keep a copy of what is stored, and restore the ' +
-        'last good backup; on Kafka, check who may write to the internal topics.',
+        'Another program wrote there, or the storage is faulty. Stop, keep a copy of what is stored, and put the last good ' +
+        'backup back with bridge restore; on Kafka, check who may write to the internal topics.',
     })
   }
 }

@@ -2,7 +2,7 @@
  * Wraps node:sqlite: opens databases, prepares statements, runs transactions, and translates SQLite errors into errors with a
  * hint for the operator.
  */
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { backup, DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
 
 /** A value of a statement parameter. */
@@ -38,7 +38,7 @@ export interface Database {
 const BUSY = { code: 'log_unavailable', hint: 'Another program has the file open; close it.' } as const
 const DAMAGED = {
   code: 'log_damaged',
-  hint: 'Stop, keep a copy of the data directory, and restore the last good backup.',
+  hint: 'Stop the process, and put the last good backup back with bridge restore: it sets the present files aside.',
 } as const
 
 /** The result codes of SQLite (sqlite.org/rescode.html) that an operator can act on. */
@@ -62,13 +62,16 @@ const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavaila
   19: DAMAGED,
   26: {
     code: 'log_damaged',
-    hint: 'The file is not a database of this program; restore a backup or use another data directory.',
+    hint: 'The file is not a database of this program: put a backup back with bridge restore, or use another data directory.',
   },
 }
 
 /** Pages of the write-ahead log before it is copied into the file: 16 MiB at 8 KiB a page. */
 const CHECKPOINT_PAGES = 2000
 const CACHE_KIB = 32 * 1024
+
+/** Pages that a copy reads in one step: all of them, so that it shows one moment and no writer makes it start again. */
+const ALL_PAGES = 2 ** 31 - 1
 
 /** How a database is opened. */
 export interface DatabaseOptions {
@@ -131,6 +134,40 @@ export function lockFile(path: string): (() => void) | null {
   return () => {
     if (raw.isOpen) raw.close()
   }
+}
+
+/**
+ * Copies the database at `source` to a new file as it is at one moment, while other processes read and write it. The copy is
+ * one file without a write-ahead log.
+ * @throws BridgeError as `Database`
+ */
+export async function copyDatabase(source: string, target: string): Promise<void> {
+  const faultOf = (error: unknown): unknown => translated(source, error)
+  const raw = guarded(faultOf, () => new DatabaseSync(source, { readOnly: true, timeout: 5000 }))
+  try {
+    await backup(raw, target, { rate: ALL_PAGES })
+  } catch (error) {
+    throw faultOf(error)
+  } finally {
+    raw.close()
+  }
+  const copyFault = (error: unknown): unknown => translated(target, error)
+  const copy = guarded(copyFault, () => new DatabaseSync(target))
+  try {
+    guarded(copyFault, () => copy.exec('PRAGMA journal_mode = DELETE'))
+  } finally {
+    copy.close()
+  }
+}
+
+/**
+ * Reads all of an open database and compares its tables with their indexes; minutes for some gigabytes.
+ * @throws BridgeError `log_damaged` with the first contradiction
+ */
+export function checkDatabase(db: Database): void {
+  const found = db.prepare<{ integrity_check: string }>('PRAGMA integrity_check(1)').get()?.integrity_check
+  if (found === 'ok') return
+  throw new BridgeError('log_damaged', `the database contradicts itself: ${found}`, { hint: DAMAGED.hint })
 }
 
 function wrapped(raw: DatabaseSync, faultOf: FaultOf): Database {

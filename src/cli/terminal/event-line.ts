@@ -27,7 +27,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   overflow: 'a poll did not reach all items',
   cursor_refused: 'the upstream refused the cursor',
   outage: 'no bridge was polling',
-  epoch: 'the log was created anew',
+  epoch: 'the log was created anew or restored',
   retention: 'earlier events are no longer kept',
 }
 

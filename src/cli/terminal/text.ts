@@ -16,6 +16,11 @@ export function counted(count: number, one: string, more = `${one}s`): string {
   return `${count} ${count === 1 ? one : more}`
 }
 
+/** A size in MB, or in kB below one. */
+export function bytesText(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+}
+
 /** How prominent a text is. */
 export type Tone = 'alarm' | 'strong' | 'soft' | 'plain'
 

@@ -2,13 +2,12 @@
  * Simulates a week of polls before any is made: when they would come, and how long items would wait for them.
  */
 import type { Calendar } from '../../core/calendar/calendar.ts'
-import { HOUR_MS, WEEK_MS } from '../../core/durations.ts'
-import type { Purpose } from '../../core/purpose.ts'
+import { WEEK_MS } from '../../core/durations.ts'
 import { createForecaster, type Forecast, itemsUntil, ratePeriods } from '../arrivals/forecast.ts'
 import type { Profile } from '../arrivals/profile.ts'
-import { countUnits, type OpenLedger } from '../quota/time-buckets.ts'
 import { expectedFills, MOST_FILL_SHARE } from './fills.ts'
-import { type PlanFigures, plannedPacing, reservedShares } from './pacing.ts'
+import { type PlanFigures, reservedShares } from './pacing.ts'
+import { simulatePolls } from './planned-spending.ts'
 import { overflowRisk } from './poll-scheduler.ts'
 
 /** One hour of London's day, averaged over the business days or the closed days of the week. */
@@ -54,32 +53,8 @@ export function plannedPolls(
   calendar: Calendar,
   fromMs: number,
 ): number[] {
-  const pacing = plannedPacing(plan, calendar)
-  const forecast = createForecaster(calendar)(profile, fromMs, fromMs + WEEK_MS)
-  const rescansAnItem =
-    (plan.weeklyQuota * reservedShares(plan).rescans) / itemsUntil(forecast, forecast.toMs)
-  const fills = expectedFills(forecast, plan.pageSize)
-  const ledger: OpenLedger = new Map()
-  const spend = (units: number, purpose: Purpose, atMs: number): void =>
-    countUnits(ledger, units, purpose, atMs)
-  const pollsMs: number[] = []
-  let rescanned = 0
-  for (let nowMs = fromMs; nowMs < forecast.toMs; ) {
-    for (; (fills[0]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs; fills.shift()) {
-      for (let unit = 0; unit < (fills[0]?.units ?? 0) && pacing.mayFill(ledger, nowMs); unit++)
-        spend(1, 'fill', nowMs)
-    }
-    const rescans = Math.floor(rescansAnItem * itemsUntil(forecast, nowMs)) - rescanned
-    spend(rescans, 'sweep', nowMs)
-    rescanned += rescans
-    const isPaid = pacing.mayRequest(ledger, nowMs)
-    if (isPaid) {
-      spend(1, 'poll', nowMs)
-      pollsMs.push(nowMs)
-    }
-    nowMs += isPaid ? pacing.plan({ ledger, profile, nowMs, skewMs: 0 }).intervalMs : HOUR_MS
-  }
-  return pollsMs
+  const week = { fromMs, untilMs: fromMs + WEEK_MS }
+  return simulatePolls({ plan, profile, calendar }, new Map(), week)
 }
 
 /** Delays and overflow risks with these polls. */

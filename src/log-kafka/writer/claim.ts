@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import type { Writer } from '../../log/events.ts'
 import type { FaultHooks } from '../../log/fault-hooks.ts'
 import { newEpoch } from '../../log-shared/epoch.ts'
 import { fencedError } from '../../log-shared/fenced.ts'
@@ -44,7 +43,7 @@ const MOST_TRIES = 4
  * @throws the signal's reason; BridgeError `log_fenced` when another process claims at the same time, `log_unavailable`,
  * `log_damaged` when state and events contradict each other
  */
-export async function claimLog(parts: ClaimParts, signal: AbortSignal): Promise<Writer> {
+export async function claimLog(parts: ClaimParts, signal: AbortSignal): Promise<KafkaWriter> {
   const { clock, logger } = parts
   const stopped = AbortSignal.any([signal, parts.closed])
   const startMs = clock.now()
@@ -65,14 +64,14 @@ export async function claimLog(parts: ClaimParts, signal: AbortSignal): Promise<
 }
 
 /** One try: null when it has resolved a hanging transaction, which fences its own producer. */
-async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<Writer | null> {
+async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<KafkaWriter | null> {
   const { prefix, clock, openSession, faultHooks, logger } = parts
   const transactionalId = `${prefix}.writer`
   const transactions = new Transactions({ openSession, transactionalId, clock, faultHooks })
   const read = <T>(doing: string, work: (partitions: PartitionClient) => Promise<T>): Promise<T> =>
     boundedRead(parts, doing, stopped, work)
   const resolving = { prefix, transactionalId, logger, read }
-  let writer: Writer | null = null
+  let writer: KafkaWriter | null = null
   try {
     await transactions.fence(stopped)
     await faultHooks.afterFence?.()
@@ -137,7 +136,7 @@ function contradiction(state: KafkaWriterState | null, last: number | null): Bri
 
 async function begin(transactions: Transactions, prefix: string): Promise<KafkaWriterState> {
   const place = { epoch: newEpoch(), sequence: 0 }
-  const state: KafkaWriterState = { place, counts: new Map(), choices: new Map() }
+  const state: KafkaWriterState = { place, counts: new Map(), choices: new Map(), earlier: null }
   await writeState(transactions, prefix, stateRows(null, state))
   return state
 }

@@ -31,8 +31,10 @@ export async function readEnd(
     const rows = await committedRows(partitions, state, parts.clock)
     return { rows, last: await latestSequence(partitions, all) }
   })
-  const place = readStateRows(rows)?.state.place
-  const end = { epoch: place?.epoch ?? null, sequence: place?.sequence ?? 0 }
+  const stored = readStateRows(rows)?.state
+  const { epoch = null, sequence = 0 } = stored?.place ?? {}
+  const earlier = stored?.earlier ?? null
+  const end = { epoch, sequence, ...(earlier !== null && { earlier }) }
   return last === null && end.sequence > 0 ? { ...end, allDropped: true } : end
 }
 

@@ -5,7 +5,7 @@
  */
 import type { Committed } from '../../core/event.ts'
 import { isGap } from '../../core/event.ts'
-import type { RowChanges } from '../../log/events.ts'
+import type { EarlierEpochs, RowChanges } from '../../log/events.ts'
 import { storedValue } from '../../log/stored-value.ts'
 import { type CommittedHead, placedRows, placeRows } from '../../log-shared/place-rows.ts'
 import { eventRecord, type NewRecord } from '../client/records.ts'
@@ -26,10 +26,14 @@ export interface KafkaWriterState {
   /** Last topic sequence, by topic; `all` is not among them: its own is the sequence. */
   readonly counts: ReadonlyMap<string, number>
   readonly choices: ReadonlyMap<string, TopicChoice>
+  /** The epochs before the present one; null where the log was never restored. */
+  readonly earlier: EarlierEpochs | null
 }
 
 const COUNT = 'count/'
 const CHOICE = 'topic/'
+/** Key of the row that holds the earlier epochs. */
+const EARLIER_KEY = 'head/earlier'
 
 /** Key of the record by which a claim finds the end of what earlier writers left: its value is a fencing token. */
 export const FENCING_TOKEN_KEY = 'nonce'
@@ -43,6 +47,9 @@ export function stateRows(
   const rows = new Map<string, string | null>([...placeRows(before?.place ?? null, after.place), ...callers])
   addChanged(rows, COUNT, before?.counts ?? new Map(), after.counts)
   addChanged(rows, CHOICE, before?.choices ?? new Map(), after.choices)
+  if (after.earlier !== null && after.earlier !== before?.earlier) {
+    rows.set(EARLIER_KEY, JSON.stringify(after.earlier))
+  }
   return rows
 }
 
@@ -69,13 +76,15 @@ export function readStateRows(
   const counts = new Map<string, number>()
   const choices = new Map<string, TopicChoice>()
   const others = new Map<string, string>()
+  let earlier: EarlierEpochs | null = null
   for (const [key, text] of stored) {
     if (key.startsWith(COUNT)) counts.set(key.slice(COUNT.length), storedValue(key, text))
     else if (key.startsWith(CHOICE)) choices.set(key.slice(CHOICE.length), storedValue(key, text))
+    else if (key === EARLIER_KEY) earlier = storedValue<EarlierEpochs>(key, text)
     else if (key !== FENCING_TOKEN_KEY) others.set(key, text)
   }
   const placed = placedRows(others)
-  return placed && { state: { place: placed.place, counts, choices }, rows: placed.rows }
+  return placed && { state: { place: placed.place, counts, choices, earlier }, rows: placed.rows }
 }
 
 /** An event with the topics that its categories name. */

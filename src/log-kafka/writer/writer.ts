@@ -2,10 +2,12 @@
  * Writes to the log, one Kafka transaction for each operation, until the first error. Only a new claim, which fences this
  * writer, can then read what is stored.
  */
+import { earlierAfterRestore } from '../../archive/store/earlier-epochs.ts'
 import type { Committed } from '../../core/event.ts'
 import { type BridgeError, isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Commit, RowChanges, Writer } from '../../log/events.ts'
+import { newEpoch } from '../../log-shared/epoch.ts'
 import { fencedError } from '../../log-shared/fenced.ts'
 import { checkCommitSize, sequenceEvents } from '../../log-shared/place-rows.ts'
 import { isFencing, unknownOutcome } from '../client/faults.ts'
@@ -84,12 +86,31 @@ export class KafkaWriter implements Writer {
       const setAside = rejected.map((item) => rejectedLimit.record(item))
       if (setAside.length > 0) records.set(REJECTED, setAside)
       try {
-        await this.#store({ place: after, counts, choices }, records, callers)
+        await this.#store({ ...this.#state, place: after, counts, choices }, records, callers)
       } catch (error) {
         rejectedLimit.learn(error, setAside)
         throw error
       }
       return events
+    })
+  }
+
+  /**
+   * Begins a new epoch and writes rows of the caller with it. Sequences and the counts of topics continue; the events before
+   * keep the epoch that they were written with, and belong to the new one.
+   */
+  async beginEpoch(callers: RowChanges): Promise<string> {
+    return this.#inOrder(async () => {
+      const { place, earlier } = this.#state
+      const epoch = newEpoch()
+      const ended = { epoch: place.epoch, earlier }
+      const after = {
+        ...this.#state,
+        place: { ...place, epoch },
+        earlier: earlierAfterRestore(place.sequence, ended, null),
+      }
+      await this.#store(after, new Map(), callers)
+      return epoch
     })
   }
 

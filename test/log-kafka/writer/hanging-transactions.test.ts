@@ -105,6 +105,7 @@ describe('a hanging transaction of the writer state', () => {
 describe('hanging transactions of topics', () => {
   it('are committed as far as the writer state counts their events, and aborted beyond', async () => {
     const state: KafkaWriterState = {
+      earlier: null,
       place: { epoch: 'AAAAAAAA', sequence: 5 },
       counts: new Map([
         ['fca.REN', 2],

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { BridgeError } from '../../../src/errors.ts'
-import type { Writer } from '../../../src/log/events.ts'
 import { RejectedLimit } from '../../../src/log-kafka/writer/rejected-limit.ts'
 import { KafkaWriter } from '../../../src/log-kafka/writer/writer.ts'
-import type { KafkaWriterState } from '../../../src/log-kafka/writer/writer-state.ts'
+import { type KafkaWriterState, readStateRows } from '../../../src/log-kafka/writer/writer-state.ts'
 import { sampleEvent } from '../../log/samples.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const HOUR_MS = 3_600_000
 const UNUSED: KafkaWriterState = {
+  earlier: null,
   place: { epoch: 'AAAAAAAA', sequence: 0 },
   counts: new Map(),
   choices: new Map(),
@@ -40,7 +40,7 @@ function writerOver(
     ...{ known: new Set<string>(), unavailable: new Set(unavailable), closed: closing.signal },
     rejectedLimit: new RejectedLimit(),
   }
-  const writer: Writer = new KafkaWriter(parts, state, new Map())
+  const writer = new KafkaWriter(parts, state, new Map())
   return {
     writer,
     clock,
@@ -48,6 +48,17 @@ function writerOver(
     written,
     outcome,
   }
+}
+
+/** The rows of the state topic after these transactions. */
+function stateAfter(written: readonly Map<string, readonly { key: string | null }[]>[]): Map<string, string> {
+  const rows = new Map<string, string>([['head/epoch', '"AAAAAAAA"']])
+  for (const records of written) {
+    for (const record of records.get('p.internal.state') ?? []) {
+      rows.set(String(record.key), 'value' in record ? String(record.value) : '')
+    }
+  }
+  return rows
 }
 
 const fca = (...codes: string[]) => {
@@ -59,6 +70,34 @@ const fca = (...codes: string[]) => {
 }
 
 describe('a writer on Kafka', () => {
+  it('begins an epoch in which sequences go on, and remembers the epochs before', async () => {
+    const { writer, written } = writerOver()
+    await writer.commit({ events: [sampleEvent(1), sampleEvent(2)] })
+    const epoch = await writer.beginEpoch(new Map([['ledger/0', '{}']]))
+    expect(epoch).not.toBe('AAAAAAAA')
+    const rows = new Map(
+      (written.at(-1)?.get('p.internal.state') ?? []).map((row) => [
+        row.key,
+        'value' in row ? row.value : null,
+      ]),
+    )
+    expect([...(written.at(-1)?.keys() ?? [])]).toEqual(['p.internal.state'])
+    const earlier = { through: 2, epochs: { AAAAAAAA: 2 } }
+    expect(rows).toEqual(
+      new Map([
+        ['head/epoch', JSON.stringify(epoch)],
+        ['ledger/0', '{}'],
+        ['head/earlier', JSON.stringify(earlier)],
+      ]),
+    )
+    const [event] = await writer.commit({ events: [sampleEvent(3)] })
+    expect(event).toMatchObject({ sequence: 3, epoch })
+    expect(readStateRows(new Map([...stateAfter(written)]))?.state).toMatchObject({
+      place: { epoch, sequence: 3 },
+      earlier,
+    })
+  })
+
   it('writes a record at least hourly, and nothing more after its end', async () => {
     const { writer, clock, written } = writerOver()
     clock.advance(HOUR_MS)
