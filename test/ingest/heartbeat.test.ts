@@ -67,6 +67,16 @@ describe('the heartbeat', () => {
     await run
   })
 
+  it('is with every node before the one before it is 15 s old', async () => {
+    const { clock, published, observer, be, pass } = withHeartbeat()
+    observer.leads(START_MS)
+    await be({})
+    for (let quarter = 0; quarter < 240; quarter++) {
+      await pass(250)
+      expect(clock.now() - Date.parse(String(published.at(-1)?.asOf))).toBeLessThanOrEqual(14_500)
+    }
+  })
+
   it('contains the end of the log, the phase and everything that only the leader knows', async () => {
     const { published, observer, be, pass } = withHeartbeat()
     observer.leads(START_MS)
