@@ -28,6 +28,8 @@ export interface DayReport extends DayCounts {
   walk: WalkReport
   /** When the reconciliation completed, ISO 8601; else null. */
   walkedAt: string | null
+  /** Spans of the day, up to now, that polls covered and no reconciliation has read again; ISO 8601. */
+  unreconciled?: readonly { from: string; to: string }[]
   /** Start of the counted part of the day if it is incomplete, ISO 8601; else null. */
   since: string | null
   /** Quota units spent on that day, by purpose. */

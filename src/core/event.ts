@@ -30,11 +30,14 @@ export interface NewEvent {
   type: EventType
   /** Upstream `timestamp`, converted where it is not RFC 3339; for a gap, when its state changed. */
   time: string
+  /** `time` in ms since 1970; of an item that is stamped ahead, `aheadof`. Cursors and starts by time count with it. */
   timeMs: number
   subject: string
   /** ISO 8601: when the bridge received it. */
   recordedtime: string
   late: boolean
+  /** Upstream's present, ISO 8601, when an item came whose `time` is more than a minute ahead of it; else absent. */
+  aheadof?: string
   replacesid: string | null
   /** JSON text of the upstream item as received, on one line; or of the gap. */
   data: string
@@ -78,17 +81,26 @@ export function revisionOf(id: string, guid: string): number {
 /** The event of one item revision. `revision` 1 is the first known content of this guid. */
 export function disclosureEvent(
   disclosure: Disclosure,
-  held: { data: string; revision: number; recordedMs: number; late: boolean; item?: ParsedItem },
+  held: {
+    data: string
+    revision: number
+    recordedMs: number
+    late: boolean
+    /** Upstream's present, ms since 1970, where the item is stamped ahead of it. */
+    aheadOfMs?: number
+    item?: ParsedItem
+  },
 ): NewEvent {
   return {
     id: held.revision === 1 ? disclosure.guid : `${disclosure.guid}#${held.revision}`,
     source: '/disclosures/sources/rns',
     type: held.revision === 1 ? PUBLISHED : AMENDED,
     time: RFC_3339.test(disclosure.timestamp) ? disclosure.timestamp : isoMillis(disclosure.timeMs),
-    timeMs: disclosure.timeMs,
+    timeMs: held.aheadOfMs ?? disclosure.timeMs,
     subject: issuerKey(disclosure.issuer),
     recordedtime: isoMillis(held.recordedMs),
     late: held.late,
+    ...(held.aheadOfMs !== undefined && { aheadof: isoMillis(held.aheadOfMs) }),
     replacesid: disclosure.replacesGuid,
     data: held.data,
     ...(held.item && { item: held.item }),
@@ -140,6 +152,7 @@ export function encodeAttributes(event: Committed): string {
     cursor: cursorOf(event),
     recordedtime: event.recordedtime,
     ...(event.late ? { late: 'true' } : {}),
+    ...(event.aheadof === undefined ? {} : { aheadof: event.aheadof }),
     ...(event.replacesid === null ? {} : { replacesid: event.replacesid }),
     datacontenttype: 'application/json',
   }

@@ -19,6 +19,8 @@ export const logEvents = {
     'The history of webhook attempts cannot be read or stored; requests for it get 503 until a retry succeeds. Deliveries go on.',
   'attempt_history.write_failed':
     'New webhook attempts cannot be written to the attempt history; writing is retried. Deliveries go on.',
+  'backfill.limited':
+    'Half of the quota left does not pay for the whole backfill. The newest days, from `readFrom` on, are read; what is older stays an open gap. A shorter BRIDGE_BACKFILL avoids it.',
   'attempt_history.write_recovered': 'Webhook attempts can be written to the attempt history again.',
   'attempt_history.write_rejected':
     'Writing some webhook attempts failed with an error that retrying cannot fix; they are missing from the attempt history. Deliveries are not affected.',
@@ -82,6 +84,8 @@ export const logEvents = {
   'page_scan.postponed':
     'Reading several pages of the upstream list was interrupted; `reason` says why. It is tried again later.',
   'poll.done': 'A poll of the upstream succeeded; `items` is the number of items it returned.',
+  'item.stamped_ahead':
+    "The time of an item lies ahead of upstream's present. It was published with `aheadof`; polls do not use its cursor, so that they see what follows.",
   'poll.overflow_ignored':
     'The upstream reported more items than fit on a page, but all items of the page were already published, so no further pages were read.',
   'process.ready': 'The process has started and accepts connections.',

@@ -113,6 +113,11 @@ function ingestMetrics(make: Instruments) {
     items: make.counter('items_total', 'Items read; late ones are counted in addition to new or amended.', {
       disposition: dispositions,
     }),
+    itemsAhead: make.counter(
+      'items_ahead_total',
+      "Items published whose time lies more than a minute ahead of upstream's present.",
+      {},
+    ),
     gaps: make.counter('gaps_total', 'Gaps by change of state.', { state: gapStates }),
     gapsOpen: make.knownGauge('gaps_open', 'Gaps that are open now; only on the leader.'),
     detectionLatency: make.histogram(

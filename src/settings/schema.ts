@@ -167,7 +167,8 @@ export const settingsSchema = z.object({
   }),
   BRIDGE_BACKFILL: setting(field.durationField, {
     default: 'P1D',
-    meaning: 'How far back the very first start reads.',
+    meaning:
+      'How far back the very first start reads. What half of the quota left does not pay for stays an open gap.',
   }),
   BRIDGE_CALENDAR_FILE: setting(field.textField, {
     default: null,

@@ -6,7 +6,7 @@
  * and `--lines` prints what the bridges of failed worlds logged; `--weeks 10000` runs weeks of quota spending. `--feed
  * 3` disconnects the readers of the live feed in three runs: `--clients 2000` of them, each `--cuts 20` times.
  * `--webhooks 100` kills bridges that deliver webhooks 100 times, with `--kafka 4` on that release; `--seed` is the
- * first.
+ * first. `--broken 50` plays fifty seeds of worlds whose upstream breaks our assumptions, on every plan or `--plan`.
  */
 import { parseArgs } from 'node:util'
 import { seededChance } from '../../src/core/chance.ts'
@@ -18,6 +18,7 @@ import { World } from '../support/worlds/ingest-world.ts'
 import { playWorld } from '../support/worlds/play-world.ts'
 import { casesOf } from '../support/worlds/world-cases.ts'
 import { burst } from '../support/worlds/world-upstream.ts'
+import { brokenRuns } from './broken-worlds.ts'
 import { feedCutRuns } from './feed-cuts.ts'
 import { playKafka, playKafkaWorld } from './kafka.ts'
 import { killRuns } from './kills.ts'
@@ -120,6 +121,10 @@ const { values } = parseArgs({
     'worlds-only': { type: 'boolean', default: false },
     /** Runs only this many weeks of quota spending. */
     weeks: { type: 'string' },
+    /** Plays only the worlds that break assumptions, of so many seeds. */
+    broken: { type: 'string' },
+    /** On this plan only. */
+    plan: { type: 'string' },
     /** Runs only this many kills of bridges that deliver webhooks. */
     webhooks: { type: 'string' },
     /** Runs only this many runs with disconnected readers. */
@@ -131,7 +136,12 @@ const { values } = parseArgs({
   },
 })
 const print = (result: unknown): void => void process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
-if (values.webhooks !== undefined) {
+if (values.broken !== undefined) {
+  const seeds = { seeds: Number(values.broken), firstSeed: Number(values.seed), only: values.plan }
+  const reports = brokenRuns(seeds, (text) => void process.stderr.write(`${text}\n`))
+  print({ node: process.version, ...reports })
+  process.exitCode = Object.values(reports).some(({ failed }) => failed.length > 0) ? 1 : 0
+} else if (values.webhooks !== undefined) {
   const report = await webhookKillRuns(Number(values.webhooks), {
     version: values.kafka ?? null,
     firstSeed: Number(values.seed),

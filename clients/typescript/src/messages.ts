@@ -53,6 +53,8 @@ export interface Envelope {
 export interface DisclosureEvent extends Envelope {
   /** Published after an event with a later `time`. */
   late?: 'true'
+  /** Upstream's present, ISO 8601, where `time` is more than a minute ahead of it. */
+  aheadof?: string
   /** guid of the announcement that this one replaces. */
   replacesid?: string
   data: Readonly<Record<string, unknown>>

@@ -15,7 +15,7 @@ import { learnListing } from './listings.ts'
 interface Derived {
   facts: Facts
   /** null for a gap, whose time, kind and sequence are all there is. */
-  item: { guid: string; revision: number; hash: string; rnsDateId: string | null } | null
+  item: { guid: string; timeMs: number; revision: number; hash: string; rnsDateId: string | null } | null
 }
 
 function derive(event: Committed, nativeKind: string): Derived {
@@ -31,11 +31,11 @@ function derive(event: Committed, nativeKind: string): Derived {
     )
   }
   const { disclosure, hash, rnsDateId } = read.item
-  const { guid } = disclosure
+  const { guid, timeMs } = disclosure
   const kind = event.type === PUBLISHED ? 'published' : 'amended'
   return {
     facts: disclosureFacts(disclosure, kind, nativeKind),
-    item: { guid, revision: revisionOf(event.id, guid), hash, rnsDateId },
+    item: { guid, timeMs, revision: revisionOf(event.id, guid), hash, rnsDateId },
   }
 }
 
@@ -79,7 +79,7 @@ export function insertDerived(db: Database, event: Committed, highMs: number, na
   }
   if (item === null) return
   if (item.revision > 1) supersede(db, item, sequence)
-  db.prepare('INSERT INTO items(sequence, time_ms) VALUES (?, ?)').run(sequence, timeMs)
+  db.prepare('INSERT INTO items(sequence, time_ms) VALUES (?, ?)').run(sequence, item.timeMs)
   learnIssuer(db, facts.issuer, sequence)
   learnListing(db, facts.issuer, sequence)
 }
@@ -127,6 +127,7 @@ interface Attributes {
   subject: string
   recordedtime: string
   late?: string
+  aheadof?: string
   replacesid?: string
 }
 
@@ -154,7 +155,7 @@ export function readUnderived(db: Database, after: number, limit: number, epoch:
     .all(after, limit)
     .map((row) => {
       const event = committedOf(row, epoch)
-      const timeMs = parseTimestamp(event.time)
+      const timeMs = parseTimestamp(event.aheadof ?? event.time)
       if (timeMs !== null) return { ...event, timeMs }
       throw new BridgeError('log_damaged', `event ${row.sequence} has no readable time`, {
         hint: 'Stop the process, and put the last good backup back with bridge restore: it sets the present files aside.',
@@ -172,6 +173,7 @@ function committedOf(row: CommittedRow, epoch: string): Omit<Committed, 'timeMs'
     subject: attributes.subject,
     recordedtime: attributes.recordedtime,
     late: attributes.late === 'true',
+    ...(attributes.aheadof !== undefined && { aheadof: attributes.aheadof }),
     replacesid: attributes.replacesid ?? null,
     data: row.data,
     sequence: row.sequence,

@@ -81,7 +81,7 @@ async function examine(
           : null
   const key = bridge.status === null ? await keyFindings(settings, { maySpend, obstacle }, context) : []
   return [
-    ...checkSettings(examined),
+    ...checkSettings(examined, clock.now()),
     ...(await checkKafka({ kafka: settings.kafka, polls: settings.roles.includes('poller') }, clock, signal)),
     ...machine,
     ...checkGuard(settings),

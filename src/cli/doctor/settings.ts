@@ -2,31 +2,59 @@
  * Turns each missing or wrong setting, and each warning about settings, into a finding: one line in the output of
  * `bridge doctor`.
  */
+import type { Calendar } from '../../core/calendar/calendar.ts'
+import { DAY_MS } from '../../core/durations.ts'
 import { BridgeError } from '../../errors.ts'
+import { affordableBackfill } from '../../governor/schedule/backfill-budget.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'
-import { type Examined, isMissing } from '../../settings/settings.ts'
+import { type Examined, isMissing, type Settings } from '../../settings/settings.ts'
 import { type Finding, fail, fine, warn } from './finding.ts'
 
-/** One finding per wrong or missing setting and per warning; one `ok` where there is none. */
-export function checkSettings({ errors, settings }: Examined): Finding[] {
+/** One finding per wrong or missing setting and per warning; one `ok` where there is none. `nowMs`: the present, ms since 1970. */
+export function checkSettings({ errors, settings }: Examined, nowMs: number): Finding[] {
   const wrong = errors.map((error) => {
     const todo = `${isMissing(error) ? 'set' : 'correct'} it; its meaning: docs/configuration.md`
     return fail('settings', `${error.field} ${error.message}`, todo, 'settings')
   })
-  wrong.push(...checkCalendar(settings.calendarFile))
+  const { calendar, findings } = checkCalendar(settings.calendarFile)
+  wrong.push(...findings)
   const noted = settings.warnings.map((text) => warn('settings', text, 'change it if that is not meant'))
   const roles = `complete for the roles ${settings.roles.join(', ')}`
-  return [...wrong, ...(wrong.length === 0 ? [fine('settings', roles)] : []), ...noted]
+  const complete = wrong.length === 0 ? [fine('settings', roles)] : []
+  return [...wrong, ...complete, ...noted, ...checkBackfill(settings, calendar, nowMs)]
 }
 
-/** What is wrong with the calendar file; nothing where it is good, or there is none. */
-function checkCalendar(path: string | null): Finding[] {
+/** A warning where half of the weekly quota does not pay for the whole backfill of a first start. */
+function checkBackfill(
+  { upstream, plan, backfillMs, roles }: Settings,
+  calendar: Calendar | null,
+  nowMs: number,
+): Finding[] {
+  if (upstream === null || calendar === null || !roles.includes('poller')) return []
+  const { weeklyQuota, pageSize } = plan
+  const wantedMs = nowMs - backfillMs
+  const range = { fromMs: wantedMs, untilMs: nowMs }
+  const { units, budget, fromMs } = affordableBackfill({
+    ...range,
+    remaining: weeklyQuota,
+    pageSize,
+    calendar,
+  })
+  if (fromMs === wantedMs) return []
+  const days = Math.round((nowMs - fromMs) / DAY_MS)
+  const finding =
+    `BRIDGE_BACKFILL needs about ${units} requests, half of the weekly quota is ${budget}: ` +
+    `a first start reads the newest ${days} days and leaves the rest as an open gap`
+  return [warn('backfill', finding, 'set BRIDGE_BACKFILL to a shorter time if that is not meant')]
+}
+
+/** The calendar, and what is wrong with its file; null where it cannot be read. */
+function checkCalendar(path: string | null): { calendar: Calendar | null; findings: Finding[] } {
   try {
-    loadCalendar(path)
-    return []
+    return { calendar: loadCalendar(path), findings: [] }
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error
     const finding = `BRIDGE_CALENDAR_FILE: ${error.message}`
-    return [fail('settings', finding, error.hint ?? 'correct it', 'settings')]
+    return { calendar: null, findings: [fail('settings', finding, error.hint ?? 'correct it', 'settings')] }
   }
 }

@@ -47,6 +47,21 @@ const MAX_THROTTLE_WAIT_MS = 5 * MINUTE_MS
 /** Probes of a spent quota: the first after a minute, so that a wrong verdict costs little, then ever fewer. */
 const QUOTA_PROBES = { baseMs: MINUTE_MS, factor: 2, maxMs: 6 * HOUR_MS, jitter: 0.1 }
 
+/** From this share of the quota on our ledger is far from spent: a 429 is then retried soon, for a retry costs one unit. */
+const FAR_FROM_SPENT = 0.1
+/**
+ * Retries within half a minute while the ledger is far from spent. More would cost a quota that others have spent over two
+ * units a day above the probes of a quota verdict.
+ */
+const SOON_RETRIES = 8
+/** Longest of their waits, before jitter. */
+const LONGEST_SOON_MS = 25_000
+const SOON_GROWTH = 2
+/** So many of them follow a short Retry-After to the moment; later ones wait longer, for the service may send it always. */
+const EXACT_RETRIES = 4
+/** Probes after them. */
+const FAR_QUOTA_PROBES = { baseMs: 5 * MINUTE_MS, factor: 4, maxMs: 6 * HOUR_MS, jitter: 0.1 }
+
 /** Cause of a 429; `unknown` while a probe is needed. */
 export type Cause = 'throttle' | 'quota' | 'unknown'
 
@@ -95,8 +110,9 @@ export const INITIAL_CLASSIFIER: ClassifierState = {
 }
 
 /**
- * Classifies one 429. `throttle` and `unknown` wait for 1.5 refill times, then twenty times as long, up to five minutes, or
- * for a plausible longer Retry-After. `quota` waits for its reset, with probes after 1, 2, 4 min … 6 h.
+ * Classifies one 429. While our ledger is far from spent, eight retries wait for 1.5 refill times, then twice as long, up
+ * to 25 s, or for a plausible Retry-After. Otherwise `throttle` and `unknown` wait for 1.5 refill times, then twenty times
+ * as long, up to five minutes. `quota` waits for its reset, with probes in between.
  */
 export function classify429(
   state: ClassifierState,
@@ -109,13 +125,16 @@ export function classify429(
   const odds =
     (inARow === 1 ? priorOdds(evidence) : state.odds * repeatedOdds(state, evidence)) *
     (hint === state.hint ? 1 : HINT_ODDS[hint])
-  const kind = kindOf(odds, inARow)
+  const isSoon = isFarFromSpent(evidence) && hint !== 'long' && inARow <= SOON_RETRIES
+  const kind = isSoon ? kindOf(Math.min(odds, 1), 1) : kindOf(odds, inARow)
   const quotasInARow = kind === 'quota' ? state.quotasInARow + 1 : 0
   const advisedMs = hint === 'short' ? (retryAfterMs ?? 0) : 0
   const waitMs =
     kind === 'quota'
       ? quotaWaitMs(quotasInARow, hint, evidence, chance)
-      : Math.max(advisedMs, throttleWaitMs(inARow, evidence, chance))
+      : isSoon
+        ? soonWaitMs(inARow, advisedMs, evidence, chance)
+        : Math.max(advisedMs, throttleWaitMs(inARow, evidence, chance))
   return { state: { inARow, odds, hint, refusedMs: nowMs, quotasInARow }, verdict: { kind, waitMs } }
 }
 
@@ -139,6 +158,22 @@ function kindOf(odds: number, inARow: number): Cause {
   return odds <= 1 / SURE ? 'throttle' : 'unknown'
 }
 
+/** True while so much of the quota is left by our ledger that a retry is cheaper than not polling. */
+export function isFarFromSpent({ leftShare }: Pick<Evidence, 'leftShare'>): boolean {
+  return leftShare >= FAR_FROM_SPENT
+}
+
+function soonWaitMs(inARow: number, advisedMs: number, { refillMs }: Evidence, chance: Chance): number {
+  if (advisedMs > 0 && inARow <= EXACT_RETRIES) return advisedMs
+  const growing = {
+    baseMs: refillMs * FIRST_WAIT_REFILLS,
+    factor: SOON_GROWTH,
+    maxMs: LONGEST_SOON_MS,
+    jitter: 0.1,
+  }
+  return Math.max(advisedMs, backoffMs(inARow, growing, chance))
+}
+
 function throttleWaitMs(inARow: number, { refillMs }: Evidence, chance: Chance): number {
   const growing = {
     baseMs: refillMs * FIRST_WAIT_REFILLS,
@@ -150,14 +185,11 @@ function throttleWaitMs(inARow: number, { refillMs }: Evidence, chance: Chance):
 }
 
 /** At most until units come back, by our ledger or by the hint. */
-function quotaWaitMs(
-  quotasInARow: number,
-  hint: Hint,
-  { retryAfterMs, resetMs, refillMs, nowMs }: Evidence,
-  chance: Chance,
-): number {
+function quotaWaitMs(quotasInARow: number, hint: Hint, evidence: Evidence, chance: Chance): number {
+  const { retryAfterMs, resetMs, refillMs, nowMs } = evidence
+  const isSpentByOthers = isFarFromSpent(evidence) && hint !== 'long'
   const hintedMs = hint === 'long' && retryAfterMs !== null ? retryAfterMs : Number.POSITIVE_INFINITY
-  const resetInMs = resetMs === null ? Number.POSITIVE_INFINITY : resetMs - nowMs
-  const probeMs = backoffMs(quotasInARow, QUOTA_PROBES, chance)
+  const resetInMs = resetMs === null || resetMs <= nowMs ? Number.POSITIVE_INFINITY : resetMs - nowMs
+  const probeMs = backoffMs(quotasInARow, isSpentByOthers ? FAR_QUOTA_PROBES : QUOTA_PROBES, chance)
   return Math.min(probeMs, Math.max(refillMs, Math.min(hintedMs, resetInMs)))
 }

@@ -20,6 +20,12 @@ export const daySchema = z.object({
     .enum(['not_due', 'none', 'pending', 'complete', 'over_budget', 'failed', 'missed'])
     .describe('How the daily reconciliation, which reads the whole day again, ended.'),
   walkedAt: isoTime('When the reconciliation completed.').nullable(),
+  unreconciled: z
+    .array(z.object({ from: isoTime('Its first moment.'), to: isoTime('Its last moment.') }))
+    .optional()
+    .describe(
+      'Spans of the day, up to now, that polls covered and no reconciliation has read again: what became visible there behind the cursor may be missing. Absent in reports of older versions.',
+    ),
   since: isoTime('From when on the day was counted, where that was a part of it.').nullable(),
   units: z.record(z.string(), z.int()).describe('Units spent on that day, by what for.'),
 })

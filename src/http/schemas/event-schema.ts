@@ -132,6 +132,9 @@ export const eventSchema = z
       .literal('true')
       .optional()
       .describe('There where an event with a later `time` was published before this one.'),
+    aheadof: isoTime(
+      "There where `time` is more than a minute ahead of upstream's present: that present.",
+    ).optional(),
     replacesid: z
       .string()
       .optional()

@@ -48,7 +48,7 @@ export function dueReconciliation(context: StepContext): DueReconciliation | nul
   const dates = datesDue(calendar, upstreamNowMs(context))
   for (const date of dates) {
     const { walk } = dayOf(context, date)
-    const range = rangeOf(calendar, date, countedFromMs)
+    const range = reconciledRange(calendar, date, countedFromMs)
     const isDue = walk === null || (walk.state === 'owed' && nowMs >= walk.atMs)
     if (!isDue || range === null || !isRecordable(head.days, date)) continue
     const { fromMs, toMs, after } = range
@@ -118,7 +118,7 @@ function datesDue(calendar: Calendar, presentMs: number): string[] {
 }
 
 /** The range to read for that day, and the last day before it; null where the stream began after its release window. */
-function rangeOf(
+export function reconciledRange(
   calendar: Calendar,
   date: string,
   countedFromMs: number,

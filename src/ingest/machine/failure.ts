@@ -8,7 +8,12 @@ import type { Purpose } from '../../core/purpose.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { takeRetry } from '../../governor/quota/retry-allowance.ts'
-import { type Cause, classify429, INITIAL_CLASSIFIER } from '../../governor/quota/throttle-classifier.ts'
+import {
+  type Cause,
+  classify429,
+  INITIAL_CLASSIFIER,
+  isFarFromSpent,
+} from '../../governor/quota/throttle-classifier.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import { type Failure, oneLine, type Timing } from '../../upstream/outcome.ts'
@@ -36,9 +41,11 @@ const RAREST_UNAUTHORISED_MS = 60 * MINUTE_MS
 /** Share of the weekly quota, and minimum in units, for retries that are sooner than the next poll. */
 const RETRY_SHARE = 0.01
 const FEWEST_RETRIES = 10
-/** The same after 429s, where a retry often fails again. */
+/** The same after 429s, where a retry often fails again; more where the ledger is far from spent. */
 const RETRY_SHARE_429 = 0.001
 const FEWEST_RETRIES_429 = 2
+const FAR_RETRY_SHARE_429 = 0.02
+const FAR_FEWEST_RETRIES_429 = 50
 /** Upstream may never be able to answer an old page cursor. */
 const RESTART_EVERY = 3
 
@@ -65,9 +72,30 @@ export function blockAfter(context: StepContext, failure: Failure & Timing, spen
   if (request === null) throw new Error('the poller got a failure, but no request is in flight')
   if (!failure.sent) refund(context, request.purpose, spentMs)
   const { result, cause, waitMs: wantedMs } = consequenceOf(context, failure)
-  const waitMs = failure.sent ? paidWaitMs(context, wantedMs, cause !== null) : wantedMs
+  const isPaid = !failure.sent || payForRetry(context, wantedMs, cause !== null)
+  const waitMs = isPaid ? wantedMs : Math.max(wantedMs, context.config.pacing.meanIntervalMs)
   state.blockedUntilMs = nowMs + waitMs
   reportFailure(context, request.purpose, failure, { result, cause, waitMs })
+}
+
+/**
+ * As `blockAfter`, for a page of a scan. Only a failure that every request would share blocks polls too: a 429, a rejected
+ * key, no connection. Returns false where the scan must not retry the page soon.
+ */
+export function blockScansAfter(context: StepContext, failure: Failure & Timing, spentMs: number): boolean {
+  const { state, nowMs, config } = context
+  const { request } = state
+  if (request === null || !failure.sent || failure.kind === 'too_many' || failure.kind === 'unauthorised') {
+    blockAfter(context, failure, spentMs)
+    return state.upstream !== 'quota'
+  }
+  state.failedPagesInARow += 1
+  const maxMs = Math.max(LONGEST_FAILING_MS, config.pacing.meanIntervalMs)
+  const waitMs = backoffMs(state.failedPagesInARow, { ...FAILING, maxMs }, config.chance)
+  state.scansBlockedUntilMs = nowMs + waitMs
+  const result = failure.kind === 'refused' ? 'client_error' : failure.kind
+  reportFailure(context, request.purpose, failure, { result, cause: null, waitMs })
+  return payForRetry(context, waitMs, false)
 }
 
 /**
@@ -122,15 +150,23 @@ function reportFailure(
   })
 }
 
-/** Resets all failure counts after a good answer. */
-export function unblock(context: StepContext): void {
-  const { state } = context
+/** Resets the failure counts of polls after a good poll. */
+export function unblock({ state }: StepContext): void {
   state.failuresInARow = 0
   state.keyRefusalsInARow = 0
   state.failingSinceMs = null
   state.classifier = INITIAL_CLASSIFIER
   state.blockedUntilMs = 0
   state.upstream = 'ok'
+}
+
+/** Resets the failure counts of page scans after a good page. Polls that fail by themselves stay so. */
+export function unblockScans({ state }: StepContext): void {
+  state.failedPagesInARow = 0
+  state.scansBlockedUntilMs = 0
+  state.keyRefusalsInARow = 0
+  state.classifier = INITIAL_CLASSIFIER
+  if (state.failuresInARow === 0) state.upstream = 'ok'
 }
 
 function consequenceOf(context: StepContext, failure: Failure & Timing): Consequence {
@@ -177,19 +213,28 @@ function judged(
   return { result, cause: verdict.kind, waitMs: verdict.waitMs }
 }
 
-/** The wait, or the poll interval where no unit is left for an earlier retry. */
-function paidWaitMs(context: StepContext, waitMs: number, is429: boolean): number {
+/** Takes a unit for a retry after that wait, where it is sooner than a poll; false where none is left. */
+function payForRetry(context: StepContext, waitMs: number, is429: boolean): boolean {
   const { state, config, nowMs } = context
-  const intervalMs = config.pacing.meanIntervalMs
-  if (waitMs >= intervalMs) return waitMs
-  const unitsAWeek = is429
-    ? Math.max(FEWEST_RETRIES_429, config.weeklyQuota * RETRY_SHARE_429)
-    : Math.max(FEWEST_RETRIES, config.weeklyQuota * RETRY_SHARE)
+  if (waitMs >= config.pacing.meanIntervalMs) return true
+  const [fewest, share] = is429 ? sharesAfter429(context) : [FEWEST_RETRIES, RETRY_SHARE]
+  const unitsAWeek = Math.max(fewest, config.weeklyQuota * share)
   const which = is429 ? 'refused' : 'failed'
   const left = takeRetry(state.retries[which], unitsAWeek, nowMs)
-  if (left === null) return intervalMs
+  if (left === null) return false
   state.retries = { ...state.retries, [which]: left }
-  return waitMs
+  return true
+}
+
+function sharesAfter429(context: StepContext): readonly [fewest: number, share: number] {
+  return isFarFromSpent({ leftShare: leftShare(context) })
+    ? [FAR_FEWEST_RETRIES_429, FAR_RETRY_SHARE_429]
+    : [FEWEST_RETRIES_429, RETRY_SHARE_429]
+}
+
+function leftShare({ state, config, nowMs }: StepContext): number {
+  const { remaining, limit } = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
+  return remaining / limit
 }
 
 function detailsOf(failure: Failure): Record<string, unknown> {

@@ -1,20 +1,25 @@
 /**
- * Chooses what the poller does next when no request is in flight. The order is: commit, poll, backfill, retry of a gap (a
- * span of time in which items may be missing), re-scan. A re-scan reads past time again: after a burst (overlap), a whole
- * day (daily reconciliation), or at intervals (scheduled).
+ * Chooses what the poller does next when no request is in flight. The order is: commit, poll, page scan in progress,
+ * backfill, retry of a gap (a span of time in which items may be missing), re-scan. A re-scan reads past time again: after
+ * a burst (overlap), a whole day (daily reconciliation), or at intervals (scheduled).
  */
-import { isoMillis, parseTimestamp } from '../../core/dates.ts'
+import { isoMillis } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'
+import type { Purpose } from '../../core/purpose.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
-import type { OpenGap } from '../writer-state/head.ts'
+import { type OpenGap, timesOf } from '../writer-state/head.ts'
 import { dueReconciliation } from './daily-reconciliation.ts'
-import { startScan } from './page-scan.ts'
+import { abandonPage, requestPage, startScan } from './page-scan.ts'
 import { poll } from './poll.ts'
 import { enqueue } from './publish.ts'
-import type { StepContext } from './state.ts'
+import { HOLD_MS, type IngestState, type PageScan, type StepContext } from './state.ts'
 
 /** Longest time to the next wake-up: the clock of the machine may be changed meanwhile. */
 const LONGEST_SLEEP_MS = 60_000
+
+/** A page of a scan may keep a due poll waiting for a quarter of the planned interval, and for a second. */
+const PATIENCE_SHARE = 0.25
+const LEAST_PATIENCE_MS = 1000
 
 /** Sends the first queued commit when none is in flight. */
 export function flushQueue({ state, actions }: StepContext): void {
@@ -24,22 +29,73 @@ export function flushQueue({ state, actions }: StepContext): void {
   actions.push({ type: 'commit', queued })
 }
 
+/** True for a request that is a poll, or asks for a new cursor; false for a page of a scan. */
+export function isPoll(purpose: Purpose): boolean {
+  return purpose === 'poll' || purpose === 'probe'
+}
+
 /** Starts the next job, or sets the timer for the moment when one is due. */
 export function nextJob(context: StepContext): void {
   const { state, nowMs, config } = context
   if (state.refunds.length > 0) enqueue(context, 'poll', { events: [] })
   flushQueue(context)
   if (state.committing) return
-  if (nowMs < state.blockedUntilMs) return wake(context, state.blockedUntilMs)
-  if (!config.pacing.mayRequest(state.ledger, nowMs)) return waitForQuota(context)
-  if (nowMs >= state.nextPollMs || state.cursorRefused) return poll(context)
-  if (!startDueScan(context)) wake(context, nextDueMs(context))
+  if (nowMs < state.blockedUntilMs) return wake(context, Math.min(state.blockedUntilMs, holdEndMs(state)))
+  if (state.scan === null && !config.pacing.mayRequest(state.ledger, nowMs)) return waitForQuota(context)
+  if (pollGoesFirst(context)) return poll(context)
+  if (state.scan !== null) continueScan(context, state.scan)
+  else if (!startDueScan(context)) wake(context, nextDueMs(context))
+}
+
+/**
+ * Sets the timer while a request is in flight: for the end of the hold of a fill, and for a poll that is due. A page that
+ * keeps a poll waiting is abandoned.
+ */
+export function wakeDuringRequest(context: StepContext): void {
+  const { state, nowMs } = context
+  const { scan, request, plan, nextPollMs } = state
+  if (scan === null || request === null) return
+  let abandonAtMs = Number.POSITIVE_INFINITY
+  if (!isPoll(request.purpose) && scan.firstHead === null) {
+    const patienceMs = Math.max(LEAST_PATIENCE_MS, plan.intervalMs * PATIENCE_SHARE)
+    abandonAtMs = Math.max(nextPollMs, request.startedMs) + patienceMs
+  }
+  if (nowMs < abandonAtMs) return wake(context, Math.min(abandonAtMs, holdEndMs(state)))
+  abandonPage(context, scan)
+  nextJob(context)
+}
+
+/** A due poll goes before the pages of a scan, in turn with them. It waits for a fill whose items are not published yet. */
+function pollGoesFirst({ state, nowMs }: StepContext): boolean {
+  const { scan, nextPollMs, cursorRefused, wasPoll, scansBlockedUntilMs } = state
+  if (nowMs < nextPollMs && !cursorRefused) return false
+  if (scan === null) return true
+  return scan.firstHead === null && !(wasPoll && nowMs >= scansBlockedUntilMs)
+}
+
+/** Requests the next page of the scan, or sets the timer for it. */
+function continueScan(context: StepContext, scan: PageScan): void {
+  const { state, nowMs } = context
+  if (nowMs < state.scansBlockedUntilMs) {
+    const pollMs = scan.firstHead === null ? state.nextPollMs : Number.POSITIVE_INFINITY
+    return wake(context, Math.min(state.scansBlockedUntilMs, pollMs, holdEndMs(state)))
+  }
+  requestPage(context, scan)
+  // The quota did not allow the page: the scan is postponed.
+  if (state.request === null) flushQueue(context)
+  if (state.request === null && !state.committing) wake(context, nextDueMs(context))
+}
+
+/** When the items of an unpublished fill are published at the latest. */
+function holdEndMs({ scan }: IngestState): number {
+  return scan === null || scan.firstHead === null ? Number.POSITIVE_INFINITY : scan.startedMs + HOLD_MS
 }
 
 /** False where no scan is due. */
 function startDueScan(context: StepContext): boolean {
   const { state, nowMs, config } = context
   const { backfill, openGaps, sweep, round, lastCleanPollMs } = state.head
+  if (nowMs < state.scansBlockedUntilMs) return false
   const coveredToMs = lastCleanPollMs ?? nowMs
   const start = (scan: Parameters<typeof startScan>[1]): true => {
     startScan(context, scan)
@@ -72,17 +128,18 @@ function startDueScan(context: StepContext): boolean {
 /** When the next poll or scan is due, ms since 1970. */
 function nextDueMs({ state, config }: StepContext): number {
   const { backfill, openGaps, sweep, round } = state.head
-  const due = [state.nextPollMs, ...openGaps.map((open) => open.retryAtMs)]
+  const due = openGaps.map((open) => open.retryAtMs)
   if (sweep !== null) due.push(sweep.dueAtMs)
   else if (config.rounds !== null && round !== null && round.dueAtMs !== null) due.push(round.dueAtMs)
   if (backfill !== null) due.push(state.backfillRetryMs)
-  return Math.min(...due)
+  return Math.min(state.nextPollMs, Math.max(state.scansBlockedUntilMs, Math.min(...due)))
 }
 
 /** What is left of a gap, at most a day of it: so a long gap is filled day by day, between other work. */
 function rangeOf(gap: OpenGap): { fromMs: number; toMs: number } {
-  const fromMs = gap.doneToMs ?? parseTimestamp(gap.from) ?? 0
-  return { fromMs, toMs: Math.min(fromMs + DAY_MS, parseTimestamp(gap.to) ?? 0) }
+  const { fromMs: firstMs, toMs } = timesOf(gap)
+  const fromMs = gap.doneToMs ?? firstMs
+  return { fromMs, toMs: Math.min(fromMs + DAY_MS, toMs) }
 }
 
 function waitForQuota(context: StepContext): void {

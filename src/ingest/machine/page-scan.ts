@@ -10,9 +10,16 @@ import { COMMIT_LIMIT } from '../../log/events.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import { learnFromFill } from './arrival-learning.ts'
 import { isTooLong } from './daily-reconciliation.ts'
-import { blockAfter, unblock } from './failure.ts'
+import { blockScansAfter, unblockScans } from './failure.ts'
 import { GAP_RETRY_MS, isAstray, LONGEST_GAP_RETRY_MS, OVER_BUDGET_GAP_RETRY_MS } from './postpone.ts'
-import { OVER_BUDGET, publishComplete, publishPart, publishPostponed, publishUnfinished } from './scan-end.ts'
+import {
+  OVER_BUDGET,
+  publishComplete,
+  publishFetched,
+  publishPart,
+  publishPostponed,
+  publishUnfinished,
+} from './scan-end.ts'
 import type {
   FetchedItem,
   PageOutcome,
@@ -39,12 +46,13 @@ const KINDS = {
   backfill: { state: 'backfilling', purpose: 'backfill', check: 'mayBackfill' },
 } as const satisfies Record<ScanKind, { state: StateName; purpose: Purpose; check: keyof Pacing }>
 
-/** Begins a scan and sends its first request. */
+/** Begins a scan and sends its first request. A scan in progress goes on afterwards. */
 export function startScan(
   context: StepContext,
   given: Pick<PageScan, 'kind' | 'fromMs' | 'toMs'> & Partial<PageScan>,
 ): void {
   const { state, purpose } = KINDS[given.kind]
+  setAside(context)
   context.state.scan = {
     purpose,
     pageCursor: null,
@@ -68,31 +76,53 @@ export function startScan(
     ...given,
   }
   context.state.name = state
-  if (given.kind === 'fill') context.actions.push({ type: 'wake', atMs: context.nowMs + HOLD_MS })
   requestPage(context, context.state.scan)
 }
 
-/** Handles the timer during a scan: publishes items that wait too long, or sends a page request that had to wait. */
+/** Makes room for another scan. What the present one has fetched is published: the other may read it too. */
+function setAside(context: StepContext): void {
+  const { scan, scanAside } = context.state
+  if (scan === null) return
+  if (scanAside !== null) return postpone(context, scan, 'the fill of a newer poll goes first')
+  publishFetched(context, scan)
+  context.state.scanAside = context.state.scan
+}
+
+/**
+ * Takes the items out of the scan in progress that a poll has brought too, so that only one of them publishes them; with
+ * the latest of each guid, whose next revision the poll may have brought.
+ */
+export function takeShared(context: StepContext, page: ReadPage): FetchedItems {
+  const { scan } = context.state
+  if (scan === null) return { fetched: [], latest: new Map() }
+  const guids = new Set(page.fresh.map(({ disclosure }) => disclosure.guid))
+  const isShared = ({ disclosure }: FetchedItem): boolean => guids.has(disclosure.guid)
+  const shared = scan.fetched.filter(isShared)
+  const fetched = scan.fetched.filter((item) => !isShared(item))
+  const rejected = scan.rejected.filter(({ raw }) => !page.rejected.some((other) => other.raw === raw))
+  context.state.scan = { ...scan, fetched, rejected }
+  return { fetched: shared, latest: latestOf(shared) }
+}
+
+/** Publishes the items of a fill that wait too long for the rest of it. */
 export function wakeScan(context: StepContext, scan: PageScan): void {
   if (scan.firstHead !== null && context.nowMs >= scan.startedMs + HOLD_MS) {
     publishUnfinished(context, scan, context.nowMs)
   }
-  const current = context.state.scan ?? scan
-  if (context.state.request === null) {
-    if (context.nowMs < context.state.blockedUntilMs) return wakeForScan(context, current)
-    requestPage(context, current)
-  }
-  // There is one timer: when it fired for the page, or early, the end of the hold still needs it.
-  const next = context.state.scan
-  if (next !== null && next.firstHead !== null) {
-    context.actions.push({ type: 'wake', atMs: next.startedMs + HOLD_MS })
-  }
+}
+
+/** Gives up the page in flight, because a poll is due: it counts as timed out. */
+export function abandonPage(context: StepContext, scan: PageScan): void {
+  const { nowMs } = context
+  context.actions.push({ type: 'abandon' })
+  const timing = { startedMs: nowMs, endedMs: nowMs, serverMs: null, sent: true }
+  retryPage(context, scan, { kind: 'timeout', phase: 'headers', ...timing }, nowMs)
 }
 
 /** Handles the answer to a page request. */
 export function answerScan(context: StepContext, scan: PageScan, answer: PageOutcome, spentMs: number): void {
   if (answer.kind !== 'ok') return retryPage(context, scan, answer, spentMs)
-  unblock(context)
+  unblockScans(context)
   const page = answer.value
   const { purpose } = scan
   context.actions.push({ type: 'tally', purpose, result: page.fresh.length > 0 ? 'new' : 'empty' })
@@ -109,7 +139,6 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   const next = { ...grown, pageCursor: page.nextCursor ?? null, failures: 0 }
   context.state.scan = next
   if (grown.fetched.length >= COMMIT_LIMIT && grown.gapId !== null) publishPart(context, next)
-  requestPage(context, context.state.scan)
 }
 
 /** After a failed request: the same page again once the block is over, or the scan is postponed. */
@@ -119,14 +148,12 @@ function retryPage(
   failure: Exclude<PageOutcome, { kind: 'ok' }>,
   spentMs: number,
 ): void {
-  blockAfter(context, failure, spentMs)
+  const mayRetry = blockScansAfter(context, failure, spentMs)
   context.state.request = null
   const failed = { ...scan, failures: scan.failures + 1 }
   context.state.scan = failed
   const isRefused = failure.kind === 'refused'
-  if (failed.failures < MOST_FAILURES && context.state.upstream !== 'quota' && !isRefused) {
-    return wakeForScan(context, failed)
-  }
+  if (mayRetry && failed.failures < MOST_FAILURES && !isRefused) return
   postpone(context, { ...failed, pageCursor: isRefused ? null : scan.pageCursor }, failure.kind)
 }
 
@@ -178,8 +205,9 @@ function postpone(context: StepContext, scan: PageScan, reason: string, retryMs 
 
 function endScan(context: StepContext, { kind }: PageScan): void {
   const { state, nowMs, config } = context
-  state.scan = null
-  state.name = 'polling'
+  state.scan = state.scanAside
+  state.scanAside = null
+  state.name = state.scan === null ? 'polling' : KINDS[state.scan.kind].state
   if (kind === 'fill') state.nextPollMs = Math.max(state.nextPollMs, nowMs + config.breathMs)
 }
 
@@ -204,7 +232,7 @@ function reportScan(context: StepContext, scan: PageScan, reason: string | null)
 }
 
 /** Requests the next page of the scan, or postpones the scan where the quota does not allow another one. */
-function requestPage(context: StepContext, scan: PageScan): void {
+export function requestPage(context: StepContext, scan: PageScan): void {
   const { pacing, pageSize } = context.config
   if (!pacing[KINDS[scan.kind].check](context.state.ledger, context.nowMs)) {
     const retryMs = scan.purpose === 'fill' ? OVER_BUDGET_GAP_RETRY_MS : LONGEST_GAP_RETRY_MS
@@ -217,13 +245,9 @@ function requestPage(context: StepContext, scan: PageScan): void {
     ...(scan.toMs !== null && { toMs: scan.toMs }),
     ...(scan.pageCursor !== null && { pageCursor: scan.pageCursor }),
   }
-  context.state.request = { purpose: scan.purpose, query }
+  context.state.request = { purpose: scan.purpose, query, startedMs: context.nowMs }
+  context.state.wasPoll = false
   context.actions.push({ type: 'request', purpose: scan.purpose, query })
-}
-
-function wakeForScan(context: StepContext, scan: PageScan): void {
-  const holdMs = scan.firstHead === null ? Number.POSITIVE_INFINITY : scan.startedMs + HOLD_MS
-  context.actions.push({ type: 'wake', atMs: Math.min(context.state.blockedUntilMs, holdMs) })
 }
 
 /** The cause of a fill: an overflow while polling, or one after polls stopped for longer than the fill's margin. */

@@ -2,19 +2,21 @@
  * Sends polls and handles the responses: publishes new items, moves the cursor, and recovers from a cursor that upstream
  * rejects or repeats. If a full page left items out, a fill starts: it reads the missing items page by page.
  */
-import { DAY_MS, MINUTE_MS } from '../../core/durations.ts'
-import { ITEMS_A_DAY } from '../../governor/arrivals/profile.ts'
+import { isoMillis } from '../../core/dates.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
+import { affordableBackfill } from '../../governor/schedule/backfill-budget.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { learnFromPoll, savedProfile, situationOf } from './arrival-learning.ts'
 import { rescanAfterPoll } from './burst.ts'
 import { blockAfter, unblock } from './failure.ts'
-import { addFetched, overflowCause, startScan } from './page-scan.ts'
+import { addFetched, overflowCause, startScan, takeShared } from './page-scan.ts'
 import { enqueue, newGap, publish } from './publish.ts'
+import { aheadPollOf, isAhead, presentMs, upperBoundMs, usableCursor } from './stamped-ahead.ts'
 import type { PageOutcome, ReadPage, StepContext } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
-import { skewOf, upstreamTimeOf } from './upstream-clock.ts'
+import { upstreamTimeOf } from './upstream-clock.ts'
 
 /** Cursors remembered to detect a loop. */
 const CURSORS_KEPT = 500
@@ -23,35 +25,49 @@ const COVER_MARGIN_MS = 60_000
 /** Rejected new cursors in a row after which polls go by date: upstream accepts none of its own cursors. */
 const MOST_REFUSALS = 2
 
+/** After so long without a good poll one is made without the cursor, and again whenever that time has doubled. */
+const PROBE_AFTER_MS = HOUR_MS
+
 /** What a good poll covers. */
 interface Polled {
   query: UpstreamListQuery
   page: ReadPage
+  /** The cursor of the page; null where there is none that may be used. */
+  pageCursor: string | null
   /** When the poll began, by upstream's clock, ms since 1970. */
   startMs: number
   /** Up to where the cursor of the answer covers: the end of the request and its newest item, with a margin. */
   coveredToMs: number
 }
 
-/**
- * Sends the next poll: with the cursor, or for a new cursor. While upstream gives none it polls by date, from the newest
- * item on; before the first item without a date, so that no clock has to be right.
- */
+/** Sends the next poll, or the request for a new cursor. */
 export function poll(context: StepContext): void {
-  const { head, cursorRefused } = context.state
-  const query: UpstreamListQuery = { pageSize: context.config.pageSize }
-  if (!cursorRefused) {
-    if (head.cursor !== null) query.sinceCursor = head.cursor
-    else if (head.lastCleanPollMs !== null && head.latestTimeMs > 0) {
-      query.fromMs = Math.min(head.lastCleanPollMs, head.latestTimeMs) - FILL_MARGIN_MS
-    }
-  }
-  const purpose = cursorRefused ? 'probe' : 'poll'
-  context.state.request = { purpose, query }
+  const query = pollQuery(context)
+  const purpose = context.state.cursorRefused ? 'probe' : 'poll'
+  context.state.request = { purpose, query, startedMs: context.nowMs }
+  context.state.wasPoll = true
   context.state.intervalBeforeMs = context.state.plan.intervalMs
   context.state.plan = context.config.pacing.plan(situationOf(context))
   context.state.nextPollMs = context.nowMs + context.state.plan.intervalMs
   context.actions.push({ type: 'request', purpose, query })
+}
+
+/**
+ * A poll with the cursor; without one for a new cursor. While upstream gives no cursor that may be used, polls go by date,
+ * from the newest item on; before the first item without a date, so that no clock has to be right.
+ */
+function pollQuery(context: StepContext): UpstreamListQuery {
+  const { cursorRefused, head } = context.state
+  const { cursor, lastCleanPollMs, latestTimeMs } = head
+  const query: UpstreamListQuery = { pageSize: context.config.pageSize }
+  if (cursorRefused) return query
+  const how = aheadPollOf(context)
+  if (cursor !== null && how === 'by_cursor') return { ...query, sinceCursor: cursor }
+  const toMs = upperBoundMs(context)
+  if (lastCleanPollMs === null || (latestTimeMs === 0 && toMs === undefined)) return query
+  const newestMs = latestTimeMs === 0 ? lastCleanPollMs : Math.min(lastCleanPollMs, latestTimeMs)
+  const marginMs = how === 'for_new_cursor' ? COVER_MARGIN_MS : FILL_MARGIN_MS
+  return { ...query, fromMs: newestMs - marginMs, ...(toMs !== undefined && { toMs }) }
 }
 
 /** Handles the answer to a poll, or to the request for a new cursor. */
@@ -70,7 +86,6 @@ export function answerPoll(
   const { state } = context
   unblock(context)
   state.lastGoodPollMs = context.nowMs
-  state.skewMs = skewOf(answer) ?? state.skewMs
   // A poll may take longer than the interval: other pending work is done before the next one.
   state.nextPollMs = Math.max(state.nextPollMs, context.nowMs + 1)
   state.request = null
@@ -79,8 +94,12 @@ export function answerPoll(
   const upstreamMs = upstreamTimeOf(answer)
   const durationMs = answer.endedMs - answer.startedMs
   const startMs = upstreamMs - Math.max(0, durationMs)
-  const newestMs = page.times.reduce((newest, timeMs) => Math.max(newest, timeMs), upstreamMs)
-  const polled: Polled = { query, page, startMs, coveredToMs: newestMs + COVER_MARGIN_MS }
+  const pageCursor = usableCursor(context, page, query.toMs !== undefined)
+  const newestMs = plausibleTimes(context, page).reduce(
+    (newest, timeMs) => Math.max(newest, timeMs),
+    upstreamMs,
+  )
+  const polled: Polled = { query, page, pageCursor, startMs, coveredToMs: newestMs + COVER_MARGIN_MS }
   if (state.cursorRefused) takeNewCursor(context, polled)
   else if (state.head.lastCleanPollMs === null) takeFirstCursor(context, polled)
   else takeItems(context, polled)
@@ -118,13 +137,29 @@ function retryPoll(
   spentMs: number,
 ): void {
   const { state } = context
+  const failingSinceMs = state.failingSinceMs ?? context.nowMs
   blockAfter(context, failure, spentMs)
   state.request = null
-  if (failure.kind === 'refused' && failure.status === 400 && query.sinceCursor !== undefined) {
+  if (!isAboutQuery(failure)) {
+    // The key, the throttle or the connection: the same request is made again.
+  } else if (query.sinceCursor === undefined) state.cursorRefused = false
+  else if (failure.kind === 'refused' || isProbeDue(context, failingSinceMs)) {
     state.cursorRefused = true
+    state.probedMs = context.nowMs
     state.blockedUntilMs = context.nowMs
   }
   state.nextPollMs = state.blockedUntilMs
+}
+
+/** True for a failure that another query may not have. */
+function isAboutQuery({ kind, sent }: Exclude<PageOutcome, { kind: 'ok' }>): boolean {
+  return sent && kind !== 'too_many' && kind !== 'unauthorised'
+}
+
+/** True where polls have failed for an hour, two, four …: the cursor may be the cause. */
+function isProbeDue({ state, nowMs }: StepContext, failingSinceMs: number): boolean {
+  const probedAfterMs = Math.max(0, state.probedMs - failingSinceMs)
+  return nowMs - failingSinceMs >= Math.max(PROBE_AFTER_MS, 2 * probedAfterMs)
 }
 
 /** Why following this answer would spend the quota in a loop; null where it moves on. */
@@ -140,42 +175,50 @@ function cursorLoopIn({ state }: StepContext, query: UpstreamListQuery, page: Re
   return page.hasMore === true ? 'the answer has `hasMore`, but no items and the cursor that was sent' : null
 }
 
-/** The very first answer: polling starts at its cursor, and the backfill reads what is older. */
-function takeFirstCursor(context: StepContext, { page, startMs, coveredToMs }: Polled): void {
+/**
+ * The very first answer: polling starts at its cursor, and the backfill reads what is older, as far as half of the quota
+ * left pays for it. What is older still stays an open gap.
+ */
+function takeFirstCursor(context: StepContext, { pageCursor, startMs, coveredToMs }: Polled): void {
   const { backfillMs } = context.config
-  const countedFromMs = startMs - backfillMs
-  const backfill = backfillMs > 0 ? { doneToMs: countedFromMs, untilMs: coveredToMs } : null
-  if (backfill !== null && !isBackfillAffordable(context, countedFromMs, coveredToMs)) return
-  remember(context, page.latestCursor)
-  const head = { cursor: page.latestCursor, lastCleanPollMs: startMs, backfill, countedFromMs }
-  enqueue(context, 'poll', { events: [], head })
+  const wantedMs = startMs - backfillMs
+  const { fromMs } = backfillBudget(context, wantedMs, coveredToMs)
+  const backfill = backfillMs > 0 && fromMs < coveredToMs ? { doneToMs: fromMs, untilMs: coveredToMs } : null
+  remember(context, pageCursor)
+  const head = { cursor: pageCursor, lastCleanPollMs: startMs, backfill, countedFromMs: fromMs }
+  if (fromMs === wantedMs) return enqueue(context, 'poll', { events: [], head })
+  const gap = { ...newGap(context, 'outage', wantedMs, fromMs), retryAtMs: context.nowMs + DAY_MS }
+  publish(context, { purpose: 'poll', items: [], opening: gap, first: { ...head, openGaps: [gap] } })
 }
 
-/** False, with the action `halt`, where the backfill would cost more than half of the units left. */
-function isBackfillAffordable(context: StepContext, fromMs: number, untilMs: number): boolean {
-  const { pageSize, calendar, weeklyQuota, quotaReset } = context.config
-  const { remaining } = quotaAt(context.state.ledger, weeklyQuota, quotaReset, context.nowMs)
-  const days = Math.ceil((untilMs - fromMs) / DAY_MS)
-  const businessDays = calendar.businessDaysBetween(fromMs, untilMs)
-  const pagesADay = Math.ceil(ITEMS_A_DAY / pageSize)
-  const units = businessDays * pagesADay + days
-  if (units <= remaining / 2) return true
-  context.actions.push({
-    type: 'halt',
-    message:
-      `the backfill needs about ${units} requests, more than half of the ${remaining} left of this week's ${weeklyQuota}: ` +
-      `${businessDays} business days × ${pagesADay} pages of ${pageSize} items, and one request for each of ${days} days`,
-    hint: 'Set BRIDGE_BACKFILL to a shorter time, or set BRIDGE_UPSTREAM_WEEKLY_QUOTA and BRIDGE_UPSTREAM_PLAN to those of your key.',
+/** Warns before the first request where half of the quota left does not pay for the whole backfill. */
+export function reportBackfill(context: StepContext): void {
+  const { config, nowMs } = context
+  if (context.state.head.lastCleanPollMs !== null || config.backfillMs === 0) return
+  const wantedMs = nowMs - config.backfillMs
+  const { fromMs, units, budget } = backfillBudget(context, wantedMs, nowMs)
+  if (fromMs === wantedMs) return
+  const fields = { units, budget, from: isoMillis(wantedMs), readFrom: isoMillis(fromMs) }
+  context.actions.push({ type: 'report', level: 'warn', event: 'backfill.limited', fields })
+}
+
+function backfillBudget({ state, config, nowMs }: StepContext, fromMs: number, untilMs: number) {
+  const { remaining } = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
+  return affordableBackfill({
+    fromMs,
+    untilMs,
+    remaining,
+    pageSize: config.pageSize,
+    calendar: config.calendar,
   })
-  return false
 }
 
 /** After a rejected cursor: polls continue with a new one, and everything since the last clean poll is a gap. */
-function takeNewCursor(context: StepContext, { page, startMs, coveredToMs }: Polled): void {
+function takeNewCursor(context: StepContext, { pageCursor, startMs, coveredToMs }: Polled): void {
   const { head } = context.state
   context.state.cursorRefused = false
   context.state.refusedInARow += 1
-  const cursor = context.state.refusedInARow > MOST_REFUSALS ? null : page.latestCursor
+  const cursor = context.state.refusedInARow > MOST_REFUSALS ? null : pageCursor
   remember(context, cursor)
   const fromMs = Math.min(head.lastCleanPollMs ?? startMs, startMs) - FILL_MARGIN_MS
   const gap = newGap(context, 'cursor_refused', fromMs, coveredToMs)
@@ -194,12 +237,12 @@ function takeNewCursor(context: StepContext, { page, startMs, coveredToMs }: Pol
 }
 
 /** Publishes the new items of a poll, or starts a fill where the page has not all of them. */
-function takeItems(context: StepContext, { query, page, startMs, coveredToMs }: Polled): void {
+function takeItems(context: StepContext, { query, page, pageCursor, startMs, coveredToMs }: Polled): void {
   const { head } = context.state
   if (query.sinceCursor !== undefined) context.state.refusedInARow = 0
   const lastCleanMs = head.lastCleanPollMs ?? startMs
-  const cursor = page.latestCursor ?? head.cursor
-  const { fetched } = addFetched({ fetched: [], latest: new Map() }, page.fresh)
+  const cursor = pageCursor ?? head.cursor
+  const { fetched } = addFetched(takeShared(context, page), page.fresh)
   const isKnown = isKnownOverflow(context, query, page)
   const overflowed = overflows(context, query, page) && !isKnown
   const observed = { fromMs: lastCleanMs, toMs: startMs, items: page.fresh, overflowed }
@@ -233,9 +276,12 @@ function takeItems(context: StepContext, { query, page, startMs, coveredToMs }: 
   } else context.state.head = { ...head, lastCleanPollMs: startMs }
 }
 
-/** True when the answer left new items out. A poll by date shows it by a next page behind new items. */
+/**
+ * True when the answer may have left new items out: it says so, or its page is full. A poll by date shows it by a next page
+ * behind new items.
+ */
 function overflows({ config }: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
-  if (query.sinceCursor !== undefined) return page.hasMore ?? page.count >= config.pageSize
+  if (query.sinceCursor !== undefined) return page.hasMore === true || page.count >= config.pageSize
   return page.fresh.length > 0 && page.nextCursor !== null
 }
 
@@ -262,11 +308,18 @@ function isKnownOverflow(context: StepContext, query: UpstreamListQuery, page: R
  * item of the page, because no single clock is reliable. At most a day before the last clean poll, or before the newest
  * item where all items are older than that poll: then upstream's items follow another clock.
  */
-function fillStart({ state }: StepContext, page: ReadPage, lastCleanMs: number): number {
-  const { latestTimeMs } = state.head
-  const known = latestTimeMs === 0 ? page.times : [latestTimeMs, ...page.times]
+function fillStart(context: StepContext, page: ReadPage, lastCleanMs: number): number {
+  const { latestTimeMs } = context.state.head
+  const times = plausibleTimes(context, page)
+  const known = latestTimeMs === 0 ? times : [latestTimeMs, ...times]
   const newestMs = known.length === 0 ? lastCleanMs : Math.max(...known)
   return Math.max(Math.min(lastCleanMs, ...known), Math.min(lastCleanMs, newestMs) - DAY_MS)
+}
+
+/** Times of the page's items, without those that are stamped ahead. */
+function plausibleTimes(context: StepContext, { times }: ReadPage): number[] {
+  const present = presentMs(context)
+  return times.filter((timeMs) => !isAhead(timeMs, present))
 }
 
 function remember({ state }: StepContext, cursor: string | null): void {

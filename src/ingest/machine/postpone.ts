@@ -3,10 +3,10 @@
  * tries, the range of a re-scan or of the backfill becomes a gap: a span of time in which items may be missing. A gap that
  * is still open after two weeks is given up.
  */
-import { isoMillis, parseTimestamp } from '../../core/dates.ts'
+import { isoMillis } from '../../core/dates.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import type { Gap } from '../../core/event.ts'
-import type { OpenGap, ScheduledRescan } from '../writer-state/head.ts'
+import { type OpenGap, type ScheduledRescan, timesOf } from '../writer-state/head.ts'
 import { dayAfterFailure } from './daily-reconciliation.ts'
 import { restartsAtFirstPage } from './failure.ts'
 import { gapOf, type HeadPatch, newGap, publish } from './publish.ts'
@@ -102,7 +102,7 @@ export function postponeGap(
   if (gap === undefined) return
   const common = { purpose: scan.purpose, items: scan.fetched, rejected: scan.rejected }
   const found = scan.fetched.length
-  if (context.nowMs - (parseTimestamp(gap.openedAt) ?? context.nowMs) > GIVE_UP_MS) {
+  if (context.nowMs - timesOf(gap).openedMs > GIVE_UP_MS) {
     const closing = { gap: closed(context, gap, found), as: 'given_up' as const }
     return publish(context, {
       ...common,

@@ -12,6 +12,7 @@ import { COMMIT_LIMIT, type RejectedItem } from '../../log/events.ts'
 import type { OpenGap } from '../writer-state/head.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { daysAfter } from './day-count.ts'
+import { isAhead, observeTimes, presentMs } from './stamped-ahead.ts'
 import type { FetchedItem, StepContext } from './state.ts'
 import { upstreamNowMs } from './upstream-clock.ts'
 
@@ -47,20 +48,28 @@ interface Entry {
 export function publish(context: StepContext, publication: Publication): void {
   const { purpose, items, rejected = [], opening, closing, first = {} } = publication
   const last = { ...publication.last, ...rescanFor(context, publication) }
-  let latestTimeMs = context.state.head.latestTimeMs
+  observeTimes(
+    context,
+    items.map(({ disclosure }) => disclosure.timeMs),
+  )
+  const present = Math.floor(presentMs(context))
+  // A head of an older version may hold the time of an item that was stamped ahead.
+  const { latestTimeMs: headTimeMs } = context.state.head
+  const beforeMs = isAhead(headTimeMs, present) ? present : headTimeMs
+  let latestTimeMs = beforeMs
   // By upstream's clock, like the items around it: a cursor at this position is compared with their times.
   const at = { timeMs: upstreamNowMs(context), recordedMs: context.nowMs }
   const entries: Entry[] = []
   if (opening !== undefined) entries.push({ event: gapEvent(gapOf(opening), GAP_OPENED, at), item: null })
   for (const item of inOrder(items)) {
-    const { timeMs } = item.disclosure
-    const late = timeMs < latestTimeMs
-    latestTimeMs = Math.max(latestTimeMs, timeMs)
     const { text: data, revision, fetchedMs: recordedMs } = item
-    entries.push({
-      event: disclosureEvent(item.disclosure, { item, data, revision, recordedMs, late }),
-      item,
-    })
+    const held = { item, data, revision, recordedMs }
+    const { timeMs } = item.disclosure
+    const isNormal = !isAhead(timeMs, present)
+    const place = isNormal ? { late: timeMs < latestTimeMs } : { late: false, aheadOfMs: present }
+    if (isNormal) latestTimeMs = Math.max(latestTimeMs, timeMs)
+    else reportAhead(context, item, present)
+    entries.push({ event: disclosureEvent(item.disclosure, { ...held, ...place }), item })
   }
   if (closing !== undefined) {
     const type = closing.as === 'filled' ? GAP_FILLED : GAP_GIVEN_UP
@@ -78,12 +87,20 @@ export function publish(context: StepContext, publication: Publication): void {
         ...(isFirst ? first : {}),
         ...(isLast ? last : {}),
         latestTimeMs: chunk.reduce(
-          (latest, { item }) => Math.max(latest, item?.disclosure.timeMs ?? 0),
-          context.state.head.latestTimeMs,
+          (latest, { event, item }) =>
+            item === null || event.aheadof !== undefined ? latest : Math.max(latest, event.timeMs),
+          index === 0 ? beforeMs : context.state.head.latestTimeMs,
         ),
       },
     })
   })
+}
+
+/** Warns of an item whose time lies ahead of upstream's present. */
+function reportAhead(context: StepContext, { disclosure }: FetchedItem, present: number): void {
+  const { guid, timestamp, timeMs } = disclosure
+  const fields = { guid, time: timestamp, aheadMs: Math.round(timeMs - present) }
+  context.actions.push({ type: 'report', level: 'warn', event: 'item.stamped_ahead', fields })
 }
 
 /** New items make a scheduled re-scan pending, except those of the backfill, which are older than any re-scan. */

@@ -4,8 +4,7 @@
  * rest pending. A page scan reads a time range of the upstream list page by page.
  */
 import type { DayWalk } from '../../core/calendar/day-record.ts'
-import { parseTimestamp } from '../../core/dates.ts'
-import type { OpenGap } from '../writer-state/head.ts'
+import { type OpenGap, timesOf } from '../writer-state/head.ts'
 import {
   closed,
   fetchedBy,
@@ -89,11 +88,20 @@ export function publishPart(context: StepContext, scan: PageScan): void {
   context.state.scan = { ...scan, fetched: [], rejected: [], published: scan.published + count }
 }
 
+/** Publishes what a scan has fetched so far; the scan goes on. */
+export function publishFetched(context: StepContext, scan: PageScan): void {
+  const { fetched, rejected, published } = scan
+  if (fetched.length + rejected.length === 0) return
+  if (scan.gapId !== null) return publishPart(context, scan)
+  publish(context, fetchedBy(scan))
+  context.state.scan = { ...scan, fetched: [], rejected: [], published: published + fetched.length }
+}
+
 /** Closes the gap, or moves its start to the end of the range where the scan read only the first day of it. */
 function publishGap(context: StepContext, scan: PageScan, gap: OpenGap): void {
   const { openGaps } = context.state.head
   const found = scan.fetched.length
-  if (scan.kind === 'gap_retry' && scan.toMs !== null && scan.toMs < (parseTimestamp(gap.to) ?? 0)) {
+  if (scan.kind === 'gap_retry' && scan.toMs !== null && scan.toMs < timesOf(gap).toMs) {
     const rest = { ...fromFirstPage(gap), found: gap.found + found, doneToMs: scan.toMs, attempts: 0 }
     const last = { openGaps: openGaps.map((open) => (open.id === gap.id ? rest : open)) }
     return publish(context, { ...fetchedBy(scan), last })

@@ -126,6 +126,12 @@ export interface PageScan {
   day: { date: string; isResumed: boolean } | null
 }
 
+/** The newest item that was not stamped ahead, and when it was first seen by upstream's clock; ms since 1970. */
+interface NewestItem {
+  timeMs: number
+  seenMs: number
+}
+
 /** Everything that the poller's decisions depend on, durable or not. */
 export interface IngestState {
   name: StateName
@@ -136,9 +142,17 @@ export interface IngestState {
   queue: QueuedCommit[]
   committing: boolean
   /** The request in flight; null when none is. */
-  request: { purpose: Purpose; query: UpstreamListQuery } | null
+  request: { purpose: Purpose; query: UpstreamListQuery; startedMs: number } | null
+  /** The last request was a poll: a waiting page scan goes before the next one. */
+  wasPoll: boolean
   /** The page scan in progress. */
   scan: PageScan | null
+  /** A page scan that goes on after the present one, which is the fill of a poll. */
+  scanAside: PageScan | null
+  /** No page is requested for a scan before this time. */
+  scansBlockedUntilMs: number
+  /** Failed pages of scans without a good one between them, 429s apart. */
+  failedPagesInARow: number
   nextPollMs: number
   /** What was planned with the last poll. */
   plan: PollPlan
@@ -148,10 +162,20 @@ export interface IngestState {
   profile: Profile
   /** Upstream's clock minus ours by its last good poll, ms; 0 where they agree. */
   skewMs: number
+  /** The last answer had a plausible `Date`. */
+  hasDate: boolean
+  /** Null before the first item. */
+  newest: NewestItem | null
+  /** Times of the items on the last page that are stamped ahead of upstream's present. */
+  aheadMs: readonly number[]
+  /** Items that every poll gets again, because the cursor was kept behind an item that is stamped ahead. */
+  itemsSinceCursor: number
   /** Nothing is sent before this time. */
   blockedUntilMs: number
   /** Upstream rejected the cursor of the poll: the next request gets a new one. */
   cursorRefused: boolean
+  /** When a request without the cursor was last made instead of a poll that fails, our clock; 0 before. */
+  probedMs: number
   backfillRetryMs: number
   /** Failed tries of the backfill in a row. */
   backfillFailures: number
@@ -241,8 +265,6 @@ export type PollerAction =
   /** `cause` is the verdict on a 429, absent after any other outcome. */
   | { type: 'tally'; purpose: Purpose; result: PollResult; cause?: Cause }
   | { type: 'report'; level: 'info' | 'warn' | 'error'; event: LogEvent; fields: Record<string, unknown> }
-  /** Ends the process: its settings cannot be met. */
-  | { type: 'halt'; message: string; hint: string }
 
 /** A call of `step`: the draft of the next state and the actions so far. Handlers replace its fields and never mutate their values. */
 export interface StepContext {
@@ -282,14 +304,23 @@ export function initialState(): IngestState {
     queue: [],
     committing: false,
     request: null,
+    wasPoll: false,
     scan: null,
+    scanAside: null,
+    scansBlockedUntilMs: 0,
+    failedPagesInARow: 0,
     nextPollMs: 0,
     plan: { intervalMs: 0, pollsUntilReset: 0 },
     intervalBeforeMs: 0,
     profile: UNTAUGHT,
     skewMs: 0,
+    hasDate: false,
+    newest: null,
+    aheadMs: [],
+    itemsSinceCursor: 0,
     blockedUntilMs: 0,
     cursorRefused: false,
+    probedMs: 0,
     backfillRetryMs: 0,
     backfillFailures: 0,
     upstream: 'waiting',

@@ -6,9 +6,9 @@ import { backoffMs } from '../../core/backoff.ts'
 import type { WriterState } from '../writer-state/rows.ts'
 import { situationOf } from './arrival-learning.ts'
 import { onProxied } from './failure.ts'
-import { flushQueue, nextJob } from './jobs.ts'
+import { flushQueue, isPoll, nextJob, wakeDuringRequest } from './jobs.ts'
 import { answerScan, wakeScan } from './page-scan.ts'
-import { answerPoll } from './poll.ts'
+import { answerPoll, reportBackfill } from './poll.ts'
 import { compareQuota } from './quota-drift.ts'
 import type {
   IngestConfig,
@@ -20,6 +20,7 @@ import type {
   StepContext,
 } from './state.ts'
 import { initialState, UNTAUGHT } from './state.ts'
+import { observeClock } from './upstream-clock.ts'
 
 /** Waits after a failed write to the log: a second, doubling up to five minutes, because every try costs a unit. */
 const BROKEN = { baseMs: 1000, factor: 2, maxMs: 5 * 60_000, jitter: 0.1 }
@@ -38,8 +39,8 @@ const never = (context: StepContext, input: Input): never => {
 }
 
 const campaign = (context: StepContext): void => {
-  const { lastGoodPollMs, skewMs } = context.state
-  context.state = { ...initialState(), lastGoodPollMs, skewMs }
+  const { lastGoodPollMs, skewMs, hasDate, newest } = context.state
+  context.state = { ...initialState(), lastGoodPollMs, skewMs, hasDate, newest }
   context.actions.push({ type: 'abandon' }, { type: 'campaign' })
 }
 
@@ -47,9 +48,10 @@ const claim = (context: StepContext): void => {
   const { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow } = context.state
   const { blockedUntilMs, failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries } =
     context.state
-  const { quotaDrift } = context.state
+  const { quotaDrift, hasDate, newest } = context.state
   const failures = { failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries, quotaDrift }
-  const asFarAsKnown = { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow }
+  const clocks = { skewMs, hasDate, newest }
+  const asFarAsKnown = { head, ledger, lastGoodPollMs, ...clocks, upstream, brokenInARow, refusedInARow }
   const kept = { ...asFarAsKnown, ...failures, blockedUntilMs }
   context.state = { ...initialState(), ...kept, name: 'claiming' }
   context.actions.push({ type: 'abandon' }, { type: 'claim' })
@@ -77,6 +79,7 @@ const beginPolling = (context: StepContext): void => {
   const { pacing } = context.config
   context.state.name = 'polling'
   context.state.nextPollMs = context.nowMs
+  reportBackfill(context)
   if (lastSpendMs !== null && !pacing.mayPollEarly(situationOf(context))) {
     const lastMs = Math.min(context.nowMs, lastSpendMs)
     context.state.plan = pacing.plan({ ...situationOf(context), nowMs: lastMs })
@@ -104,9 +107,11 @@ const answer: Cell<'answered'> = (context, input) => {
   const { request, scan } = context.state
   if (request === null) return never(context, input)
   context.state.ledger = input.ledger
+  observeClock(context, input.answer)
   compareQuota(context, input.answer)
-  if (scan !== null) answerScan(context, scan, input.answer, input.spentMs)
-  else answerPoll(context, request.query, input.answer, input.spentMs)
+  if (isPoll(request.purpose)) answerPoll(context, request.query, input.answer, input.spentMs)
+  else if (scan !== null) answerScan(context, scan, input.answer, input.spentMs)
+  else return never(context, input)
   goOn(context)
 }
 
@@ -131,10 +136,11 @@ const wakeUp = (context: StepContext): void => {
   goOn(context)
 }
 
-/** After every change while leading: sends queued commits, and starts the next job when no request or scan is active. */
+/** After every change while leading: sends queued commits, and starts the next job when no request is in flight. */
 const goOn = (context: StepContext): void => {
   flushQueue(context)
-  if (context.state.request === null && context.state.scan === null) nextJob(context)
+  if (context.state.request === null) nextJob(context)
+  if (context.state.request !== null) wakeDuringRequest(context)
   flushQueue(context)
 }
 
@@ -195,7 +201,7 @@ export const transitions: Record<StateName, Row> = {
 function atTime(state: IngestState, nowMs: number): IngestState {
   const backMs = Math.max(0, state.lastSeenMs - nowMs)
   if (backMs < SMALLEST_STEP_BACK_MS) return { ...state, lastSeenMs: Math.max(state.lastSeenMs, nowMs) }
-  const { head, scan } = state
+  const { head, scan, newest, hasDate } = state
   const { round } = head
   return {
     ...state,
@@ -203,7 +209,10 @@ function atTime(state: IngestState, nowMs: number): IngestState {
     nextPollMs: state.nextPollMs - backMs,
     blockedUntilMs: state.blockedUntilMs - backMs,
     backfillRetryMs: state.backfillRetryMs - backMs,
+    scansBlockedUntilMs: state.scansBlockedUntilMs - backMs,
     scan: scan === null ? null : { ...scan, startedMs: scan.startedMs - backMs },
+    // With a `Date` the items are timed by upstream's clock, which was not set.
+    newest: newest === null || hasDate ? newest : { ...newest, seenMs: newest.seenMs - backMs },
     head: {
       ...head,
       openGaps: head.openGaps.map((gap) => ({ ...gap, retryAtMs: gap.retryAtMs - backMs })),

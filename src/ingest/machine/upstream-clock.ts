@@ -1,7 +1,7 @@
 /** Estimates upstream's present time from its `Date` headers, and how far its clock is ahead of ours. */
 import { DAY_MS } from '../../core/durations.ts'
 import type { Timing } from '../../upstream/outcome.ts'
-import type { StepContext } from './state.ts'
+import type { PageOutcome, StepContext } from './state.ts'
 
 /** Upstream's `Date` has whole seconds: a smaller difference between the clocks is not measurable. */
 const SMALLEST_SKEW_MS = 1500
@@ -9,12 +9,18 @@ const SMALLEST_SKEW_MS = 1500
 const LARGEST_SKEW_MS = 3653 * DAY_MS
 
 /** Upstream's time of an answer, by its `Date` where that is plausible, else by our clock; ms since 1970. */
-export function upstreamTimeOf({ serverMs, endedMs }: Timing): number {
-  return serverMs !== null && Math.abs(serverMs - endedMs) <= LARGEST_SKEW_MS ? serverMs : endedMs
+export function upstreamTimeOf(answer: Timing): number {
+  const { serverMs, endedMs } = answer
+  return hasPlausibleDate(answer) ? (serverMs ?? endedMs) : endedMs
+}
+
+/** True for an answer whose `Date` is plausible. */
+function hasPlausibleDate({ serverMs, endedMs }: Timing): boolean {
+  return serverMs !== null && Math.abs(serverMs - endedMs) <= LARGEST_SKEW_MS
 }
 
 /** Upstream's clock minus ours, ms: 0 where they agree, null where the answer has no `Date`. */
-export function skewOf(answer: Timing): number | null {
+function skewOf(answer: Timing): number | null {
   if (answer.serverMs === null) return null
   const skewMs = upstreamTimeOf(answer) + 500 - answer.endedMs
   return Math.abs(skewMs) < SMALLEST_SKEW_MS ? 0 : skewMs
@@ -24,4 +30,11 @@ export function skewOf(answer: Timing): number | null {
 export function upstreamNowMs({ state, nowMs }: StepContext): number {
   const { lastGoodPollMs, skewMs, head } = state
   return lastGoodPollMs === null && head.latestTimeMs > 0 ? head.latestTimeMs : nowMs + skewMs
+}
+
+/** Takes over upstream's clock from a good answer. */
+export function observeClock({ state }: StepContext, answer: PageOutcome): void {
+  if (answer.kind !== 'ok') return
+  state.skewMs = skewOf(answer) ?? state.skewMs
+  state.hasDate = hasPlausibleDate(answer)
 }

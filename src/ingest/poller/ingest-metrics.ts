@@ -48,6 +48,7 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
     }
     metrics.items.add({ disposition: event.type === AMENDED ? 'amended' : 'new' })
     if (event.late) metrics.items.add({ disposition: 'late' })
+    if (event.aheadof !== undefined) metrics.itemsAhead.add({})
     const fetchedMs = Date.parse(event.recordedtime)
     metrics.publishLatency.observe({}, (nowMs - fetchedMs) / 1000)
     if (purpose !== 'backfill') {

@@ -6,7 +6,7 @@ import type { Replicator } from '../../archive/replica/replicator.ts'
 import type { Archive } from '../../archive/store/archive.ts'
 import { isoMillis } from '../../core/dates.ts'
 import type { Purpose } from '../../core/purpose.ts'
-import { BridgeError, isBridgeError, isLogOutage } from '../../errors.ts'
+import { isBridgeError, isLogOutage } from '../../errors.ts'
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep } from '../../lifecycle/clock.ts'
@@ -93,7 +93,7 @@ export class Poller {
 
   /**
    * Runs until the signal aborts, then releases the log.
-   * @throws BridgeError when the process must stop: a damaged log, settings that cannot be met
+   * @throws BridgeError when the process must stop: a damaged log
    */
   async run(signal: AbortSignal): Promise<void> {
     const stop = (): void => this.#feed({ type: 'stopped', nowMs: this.#nowMs() })
@@ -168,8 +168,6 @@ export class Poller {
         return this.#parts.observer.requestDone(action.purpose, action.result, action.cause)
       case 'report':
         return this.#parts.logger[action.level](action.event, action.fields)
-      case 'halt':
-        this.#done.reject(new BridgeError('settings', action.message, { hint: action.hint }))
     }
   }
 

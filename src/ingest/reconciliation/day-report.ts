@@ -6,12 +6,13 @@
 import type { DayReport, WalkReport } from '../../archive/days.ts'
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { DAYS_KEPT, type DayRecord, emptyDay } from '../../core/calendar/day-record.ts'
-import { isoMillis, parseTimestamp } from '../../core/dates.ts'
+import { isoMillis, isoSeconds, parseTimestamp } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import { type LondonDay, londonDayOf } from '../../governor/arrivals/london-day.ts'
 import { BUCKET_MS, type Ledger } from '../../governor/quota/time-buckets.ts'
 import { isReconciliationDue, isReconciliationExpired } from '../machine/daily-reconciliation.ts'
 import type { IngestConfig, IngestState } from '../machine/state.ts'
+import { partsWithin, unreconciledRanges } from './unreconciled.ts'
 
 const NOON = 12 * 60
 
@@ -27,6 +28,7 @@ export function reportsOf(
   // Before the first good poll upstream's time is unknown.
   if (countedFromMs === null || lastGoodPollMs === null) return []
   const presentMs = nowMs + skewMs
+  const unreconciled = unreconciledRanges(head, { calendar, presentMs, skewMs })
   return datesUpTo(calendar, countedFromMs, presentMs).map((date) => {
     const day = londonDayOf(calendar, calendar.momentMs(date, NOON))
     const record = head.days.find((known) => known.date === date) ?? emptyDay(date)
@@ -36,6 +38,12 @@ export function reportsOf(
       gapsLeft: head.openGaps.filter(({ from, to }) => isOver(day, from, to)).length,
       walk: reconciliationOf(record, config, countedFromMs, presentMs),
       walkedAt: walk?.state === 'whole' ? isoMillis(walk.atMs) : null,
+      unreconciled: partsWithin(unreconciled, { fromMs: day.startMs, toMs: day.endMs }).map(
+        ({ fromMs, toMs }) => ({
+          from: isoSeconds(fromMs),
+          to: isoSeconds(toMs),
+        }),
+      ),
       since: countedFromMs > day.startMs ? isoMillis(countedFromMs) : null,
       units: unitsOf(ledger, day, skewMs),
     }

@@ -5,6 +5,7 @@
  */
 import type { DayRecord } from '../../core/calendar/day-record.ts'
 import type { Gap } from '../../core/event.ts'
+import { BridgeError } from '../../errors.ts'
 import type { Profile } from '../../governor/arrivals/profile.ts'
 
 /** A gap that still waits to be filled, and how the filling goes. */
@@ -102,4 +103,19 @@ export function unusedHead(epoch: string, sequence: number): Head {
     days: [],
     countedFromMs: null,
   }
+}
+
+/**
+ * The bounds of a gap and when it opened, ms since 1970.
+ * @throws BridgeError `log_damaged` where one cannot be read
+ */
+export function timesOf(gap: Gap): { fromMs: number; toMs: number; openedMs: number } {
+  const [fromMs = 0, toMs = 0, openedMs = 0] = [gap.from, gap.to, gap.openedAt].map((text) => {
+    const ms = Date.parse(text)
+    if (!Number.isNaN(ms)) return ms
+    throw new BridgeError('log_damaged', `the stored gap ${gap.id} has an unreadable time "${text}"`, {
+      hint: 'Stop, keep a copy of the stored data, and restore the last good backup.',
+    })
+  })
+  return { fromMs, toMs, openedMs }
 }

@@ -8,7 +8,7 @@ import type { Purpose } from '../../core/purpose.ts'
 import type { Ledger } from '../../governor/quota/time-buckets.ts'
 import type { Writer } from '../../log/events.ts'
 import { storedValue } from '../../log/stored-value.ts'
-import { type Head, type OpenGap, unusedHead } from './head.ts'
+import { type Head, type OpenGap, timesOf, unusedHead } from './head.ts'
 
 /** Everything that a writer knows of what is durable. */
 export interface WriterState {
@@ -29,7 +29,7 @@ export function changedRows(before: WriterState | null, after: WriterState): Map
 
 /**
  * The state that a claim has read. A field that an older version did not store has its first value; unknown rows are ignored.
- * @throws BridgeError `log_damaged` when a row is not JSON
+ * @throws BridgeError `log_damaged` when a row is not JSON, or a gap has an unreadable time
  */
 export function claimedState({
   epoch,
@@ -47,6 +47,7 @@ export function claimedState({
   const gaps = under<{ place: number; gap: OpenGap }>('gap/').sort(
     ([, one], [, other]) => one.place - other.place,
   )
+  for (const [, { gap }] of gaps) timesOf(gap)
   const days = under<DayRecord>('day/').sort(([one], [other]) => (one < other ? -1 : 1))
   const ledger = under<Partial<Record<Purpose, number>>>('ledger/')
     .map(([startMs, units]) => [Number(startMs), units] as const)

@@ -32,6 +32,7 @@ export function eventRecord(event: Committed, topicSequence: number): NewRecord 
       ce_cursor: cursorOf(event),
       ce_recordedtime: event.recordedtime,
       ...(event.late ? { ce_late: 'true' } : {}),
+      ...(event.aheadof === undefined ? {} : { ce_aheadof: event.aheadof }),
       ...(event.replacesid === null ? {} : { ce_replacesid: event.replacesid }),
       ce_topicsequence: String(topicSequence),
     },
@@ -45,15 +46,18 @@ export function eventRecord(event: Committed, topicSequence: number): NewRecord 
 export function eventOf(record: KafkaRecord): Committed {
   const text = (name: string): string => headerOf(record, name) ?? damaged(record, `has no header ${name}`)
   const time = text('ce_time')
+  const aheadof = headerOf(record, 'ce_aheadof')
+  const position = aheadof ?? time
   return {
     id: text('ce_id'),
     source: text('ce_source'),
     type: text('ce_type') as EventType,
     time,
-    timeMs: parseTimestamp(time) ?? damaged(record, `has an unreadable time ${time}`),
+    timeMs: parseTimestamp(position) ?? damaged(record, `has an unreadable time ${position}`),
     subject: text('ce_subject'),
     recordedtime: text('ce_recordedtime'),
     late: headerOf(record, 'ce_late') === 'true',
+    ...(aheadof !== null && { aheadof }),
     replacesid: headerOf(record, 'ce_replacesid'),
     data: record.value?.toString('utf8') ?? damaged(record, 'has no value'),
     sequence: sequenceOf(record),

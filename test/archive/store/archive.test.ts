@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { eventsBetween } from '../../../src/archive/reading/query.ts'
 import { NO_EPOCH } from '../../../src/archive/store/archive.ts'
 import { decodeCursor } from '../../../src/core/cursor.ts'
+import { isoMillis } from '../../../src/core/dates.ts'
 import { contentHash } from '../../../src/core/disclosure.ts'
 import { cursorOf, encodeAttributes, joinEvent } from '../../../src/core/event.ts'
 import { EPOCH, eventWith, gapAt, inPlace, items, memoryArchive, START_MS } from '../samples.ts'
@@ -27,6 +28,24 @@ describe('an archive', () => {
     const archive = memoryArchive(events)
     expect(archive.committed(0, 10)).toEqual(events)
     expect(archive.committed(1, 2)).toEqual(events.slice(1, 3))
+  })
+
+  it('places an event that is stamped ahead at the present of its `aheadof`, and lists its item at its own time', () => {
+    const [first, second, third] = items(3)
+    if (first === undefined || second === undefined || third === undefined) throw new Error('no event')
+    const time = '9999-12-31T23:59:59Z'
+    const aheadof = isoMillis(second.timeMs)
+    const data = JSON.stringify({ ...(JSON.parse(second.data) as object), timestamp: time })
+    const events = inPlace([first, { ...second, time, aheadof, data }, third])
+    const archive = memoryArchive(events)
+    expect(archive.committed(0, 10)).toEqual(events)
+    expect(archive.sequenceSince(third.timeMs)).toBe(2)
+    expect(archive.sequenceSince(third.timeMs + 1)).toBe(3)
+    expect(decodeCursor(archive.cursorAt(2)).timeMs).toBe(second.timeMs)
+    const listed = archive.db
+      .prepare<{ time_ms: number }>('SELECT time_ms FROM items WHERE sequence = 2')
+      .get()
+    expect(listed?.time_ms).toBe(Date.parse(time))
   })
 
   it('returns each event as one line of JSON with its facts, times and cursor', () => {

@@ -5,12 +5,14 @@ import { checkSettings } from '../../../src/cli/doctor/settings.ts'
 import { examineSettings } from '../../../src/settings/settings.ts'
 import { temporaryDirectory } from '../../support/bridge-process.ts'
 
+const NOW_MS = Date.parse('2026-01-06T07:00:00Z')
+
 const noFile = (path: string): never => {
   throw Object.assign(new Error(path), { code: 'ENOENT' })
 }
 
 function failures(env: Record<string, string>) {
-  const found = checkSettings(examineSettings({ BRIDGE_ROLES: 'poller', ...env }, noFile))
+  const found = checkSettings(examineSettings({ BRIDGE_ROLES: 'poller', ...env }, noFile), NOW_MS)
   return found.filter(({ level }) => level === 'fail')
 }
 

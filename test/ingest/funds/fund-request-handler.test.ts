@@ -103,7 +103,10 @@ test('a hundred fund requests never delay a poll, and are sent one at a time', a
       // A poll and a fill of four pages behind it.
       for (let page = 0; page < 5; page++) pollsMs.push(bucket.take(nowMs) - nowMs)
       answerAtMs = nowMs + 200
-      world.change({ request: { purpose: 'poll', query: { pageSize: 100 } }, nextPollMs: nowMs + 1000 })
+      world.change({
+        request: { purpose: 'poll', query: { pageSize: 100 }, startedMs: 0 },
+        nextPollMs: nowMs + 1000,
+      })
     } else if (request !== null && nowMs >= answerAtMs) world.change({ request: null })
     return sent.length === 100
   })

@@ -21,7 +21,7 @@ function poller(weeklyQuota = 1_000_000) {
   }
   const fails = (failure: Failure, sent = true): number => {
     const { nowMs } = context
-    context.state.request = { purpose: 'poll', query: { pageSize: 100 } }
+    context.state.request = { purpose: 'poll', query: { pageSize: 100 }, startedMs: 0 }
     blockAfter(context, { ...failure, startedMs: nowMs, endedMs: nowMs, serverMs: null, sent }, nowMs)
     return context.state.blockedUntilMs - nowMs
   }
@@ -71,7 +71,7 @@ test('after a success the next 429 is classified from scratch', () => {
   const fresh = poller()
   const { fails, wait, answers, state } = fresh
   const first = fails(tooMany)
-  for (let times = 0; times < 3; times++) wait(fails(tooMany))
+  for (let times = 0; times < 8; times++) wait(fails(tooMany))
   expect(state.upstream).toBe('quota')
   answers()
   expect(fails(tooMany)).toBe(first)
@@ -105,7 +105,7 @@ test('a request that never leaves the machine costs nothing and is retried at le
 
 test.each([
   ['500', broken, 0.01],
-  ['429', tooMany, 0.001],
+  ['429', tooMany, 0.02],
 ] as const)(
   'retries add at most their share of requests when every second request gets a %s',
   (_, failure, share) => {
@@ -120,7 +120,7 @@ test.each([
         requests += 2
         passedMs += waitMs + intervalMs
       }
-      const most = failure === tooMany ? Math.max(2, weeklyQuota * share) : Math.max(10, weeklyQuota * share)
+      const most = Math.max(failure === tooMany ? 50 : 10, weeklyQuota * share)
       expect(requests).toBeLessThanOrEqual(Math.ceil(WEEK_MS / intervalMs) + 2 * most + 2)
     }
   },
@@ -128,13 +128,32 @@ test.each([
 
 test('each 429 is counted with its verdict, even an unknown one, and logged', () => {
   const { fails, wait, state, actions } = poller()
-  for (let times = 0; times < 3; times++) wait(fails(tooMany))
+  for (let times = 0; times < 9; times++) wait(fails(tooMany))
   expect(state.upstream).toBe('quota')
   expect(actions.flatMap((action) => (action.type === 'tally' ? action.cause : []))).toEqual([
-    'unknown',
-    'unknown',
+    ...Array.from({ length: 8 }, () => 'unknown'),
     'quota',
   ])
   const verdicts = actions.flatMap((action) => (action.type === 'report' ? action.fields.verdict : []))
-  expect(verdicts).toEqual(['unknown', 'unknown', 'quota'])
+  expect(verdicts).toEqual([...Array.from({ length: 8 }, () => 'unknown'), 'quota'])
+})
+
+test('six plain 429s in a row with a full quota: each retry leaves within 30 s', () => {
+  for (const weeklyQuota of [350, 1500, 3500, 20_000]) {
+    const { fails, wait } = poller(weeklyQuota)
+    for (let times = 0; times < 6; times++) {
+      const waitMs = fails(tooMany)
+      expect(waitMs).toBeLessThanOrEqual(30_000)
+      wait(waitMs)
+    }
+  }
+})
+
+test('three 429s in a row with `Retry-After: 3` are each retried after three seconds', () => {
+  const { fails, wait } = poller(350)
+  for (let times = 0; times < 3; times++) {
+    const waitMs = fails({ kind: 'too_many', retryAfter: '3' })
+    expect(waitMs).toBe(3000)
+    wait(waitMs)
+  }
 })

@@ -216,20 +216,29 @@ describe('the poller', () => {
     expect(world.store.head.backfill).toBeNull()
   })
 
-  it('stops on a backfill that would cost more than half of the quota, with the arithmetic', () => {
-    const world = new World({
-      ...plan,
-      pageSize: 50,
-      weeklyQuota: 350,
-      backfillMs: 30 * 24 * HOUR,
-      seed: 7,
-      startMs: SEVEN,
-      items: morning(),
-    })
-    world.run(SEVEN + MINUTE)
-    expect(world.halted).toContain(
-      "about 753 requests, more than half of the 349 left of this week's 350: 19 business days × 38 pages of 50 items",
-    )
+  it('announces a backfill that is too dear before the first request, reads what half of the quota pays for, and leaves the rest as an open gap', () => {
+    const startMs = Date.parse('2026-01-06T06:00:00Z')
+    const backfillMs = 30 * 24 * HOUR
+    const items = burst('old', startMs - backfillMs, backfillMs, 3000)
+    const options = { ...plan, pageSize: 50, weeklyQuota: 350, backfillMs, seed: 7, startMs, items }
+    const world = new World(options)
+    world.run(startMs + 100)
+    expect(world.reports[0]?.atMs).toBeLessThanOrEqual(world.requests[0]?.atMs ?? 0)
+    expect(world.reports[0]).toMatchObject({ event: 'backfill.limited', fields: { units: 752, budget: 175 } })
+    world.run(startMs + 12 * HOUR)
+    const [gap] = world.openGaps
+    expect(gap).toMatchObject({ cause: 'outage' })
+    expect(Date.parse(gap?.from ?? '')).toBeLessThanOrEqual(startMs - backfillMs + SECOND)
+    expect(world.store.head.backfill).toBeNull()
+    expect(world.requests.filter(({ purpose }) => purpose === 'backfill').length).toBeLessThanOrEqual(175)
+    expect(world.requests.filter(({ purpose }) => purpose === 'poll').length).toBeGreaterThan(3)
+    expect(world.missing()).toEqual([])
+    const held = world.store.events.filter(({ type }) => !isGap(type)).length
+    expect(held).toBeGreaterThan(500)
+    world.crash()
+    const before = world.requests.length
+    world.run(world.nowMs + MINUTE)
+    expect(world.requests.length - before).toBeLessThanOrEqual(1)
   })
 
   it('opens a gap when upstream rejects its cursor after a stop, and fills it', () => {

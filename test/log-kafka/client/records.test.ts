@@ -31,8 +31,13 @@ const someEvent: fc.Arbitrary<Committed> = fc
     data: fc.object().map((data) => JSON.stringify(data)),
     sequence: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
     epoch: fc.stringMatching(/^[A-Za-z0-9]{8}$/),
+    isAhead: fc.boolean(),
   })
-  .map((event) => ({ ...event, time: isoMillis(event.timeMs) }))
+  .map(({ isAhead, ...event }) =>
+    isAhead
+      ? { ...event, time: '9999-12-31T23:59:59Z', aheadof: isoMillis(event.timeMs) }
+      : { ...event, time: isoMillis(event.timeMs) },
+  )
 
 /** The record as a consumer receives it. */
 function sent({ key, value, headers = {} }: NewRecord): KafkaRecord {

@@ -5,11 +5,7 @@
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { type PlanName, planNames, plans } from '../../../src/core/plans.ts'
 import { retryAfterMs } from '../../../src/core/retry-after.ts'
-import {
-  type Cause,
-  classify429,
-  INITIAL_CLASSIFIER,
-} from '../../../src/governor/quota/throttle-classifier.ts'
+import { classify429, INITIAL_CLASSIFIER } from '../../../src/governor/quota/throttle-classifier.ts'
 import { Limits } from '../../../src/sandbox/limits.ts'
 import { lasting, otherProcess } from './other-process.ts'
 
@@ -17,8 +13,8 @@ const SECOND_MS = 1000
 const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * 24 * HOUR_MS
 const START_MS = Date.parse('2026-01-06T07:00:00Z')
-/** Requests after the first one in which the cause must be known. */
-const EXTRA = 2
+/** An episode is played for so long at most. */
+const LONGEST_MS = 24 * HOUR_MS
 
 /** Why upstream refuses, and who caused it. */
 export const causes = [
@@ -62,17 +58,18 @@ export interface Episode {
   plan: PlanName
   cause: EpisodeCause
   header: HeaderForm
-  /** Whether the last verdict, or a successful probe, named the true cause. */
-  isRight: boolean
-  /** The cause of the last 429. */
-  truth: Exclude<Cause, 'unknown'>
-  verdict: Cause
-  /** Requests after the first one. */
+  /** Share of the quota that our ledger has left. */
+  leftShare: number
+  /** A verdict `quota` was given for a throttle. */
+  isMistaken: boolean
+  /** Requests after the first one, until the first success or for a day. */
   probes: number
   /** Units that upstream counted for 429s. */
   lost: number
-  /** From the first 429 to the first success or the final verdict, ms. */
-  tookMs: number
+  /** From the first 429 to the first success, ms; a day where there was none. */
+  blindMs: number
+  /** From the last 429 to the first success, ms; null where there was none. */
+  backMs: number | null
 }
 
 /** One episode; the same seed gives the same. */
@@ -88,6 +85,7 @@ export function playEpisode(seed: number): Episode {
   let nowMs = START_MS
   let state = INITIAL_CLASSIFIER
   let lost = 0
+  let isMistaken = false
   let truth = world.send(nowMs)
   for (let probes = 0; ; probes++) {
     if (truth === 'ok') throw new Error(`seed ${seed}: an episode begins with a 429`)
@@ -107,12 +105,15 @@ export function playEpisode(seed: number): Episode {
     )
     state = classified.state
     const { kind, waitMs } = classified.verdict
-    const end = { plan, cause, header, truth, verdict: kind, probes, lost, tookMs: nowMs - START_MS }
-    if (kind === 'quota' || probes === EXTRA) return { ...end, isRight: kind === truth }
+    if (kind === 'quota' && truth === 'throttle') isMistaken = true
+    const refusedMs = nowMs
     nowMs += waitMs + chance.between(5, 120)
+    const end = { plan, cause, header, leftShare, isMistaken, lost }
+    if (nowMs - START_MS > LONGEST_MS) return { ...end, probes, blindMs: LONGEST_MS, backMs: null }
     const next = world.send(nowMs)
-    if (next === 'ok')
-      return { ...end, isRight: truth === 'throttle', probes: probes + 1, tookMs: nowMs - START_MS }
+    if (next === 'ok') {
+      return { ...end, probes: probes + 1, blindMs: nowMs - START_MS, backMs: nowMs - refusedMs }
+    }
     truth = next
   }
 }

@@ -52,6 +52,8 @@ export interface WorldOptions {
   faultsUntilMs?: number
   /** How long a response takes, ms; default 5 to 120. */
   latencyMs?: readonly [low: number, high: number]
+  /** How long the response to this query takes, ms; instead of `latencyMs`. */
+  latencyOf?: (query: UpstreamListQuery) => number
   /** Upstream's `Date` minus the true time, ms; null = it sends none. Default 0. */
   dateOffMs?: number | null
   /** Our clock minus the true time, ms. May be changed while the world runs. */
@@ -65,7 +67,7 @@ export interface WorldOptions {
   /** Changes responses as a strange upstream would. */
   strange?: (page: Page, query: UpstreamListQuery, requests: number) => Page
   /** Requests that surely fail, and how. */
-  fails?: (query: UpstreamListQuery, requests: number) => Failure | undefined
+  fails?: (query: UpstreamListQuery, requests: number, nowMs: number) => Failure | undefined
   /** Commits that surely fail. */
   refuseCommit?: (queued: QueuedCommit) => boolean
   /** At this time upstream invalidates every earlier cursor, once. */
@@ -101,8 +103,16 @@ interface Store {
 export class World {
   readonly store: Store
   readonly requests: { atMs: number; purpose: Purpose; query: UpstreamListQuery }[] = []
-  readonly reports: { event: string; fields: Record<string, unknown> }[] = []
-  halted: string | null = null
+  /** `atMs`: the true time. */
+  readonly reports: { atMs: number; event: string; fields: Record<string, unknown> }[] = []
+  /** Polls by the true time, with the interval planned after each. */
+  readonly polls: { atMs: number; plannedMs: number }[] = []
+  /** Item texts of the good answers that a process received. */
+  readonly shownTexts: string[] = []
+  /** When a process claimed the log; true times. */
+  readonly claimsMs: number[] = []
+  /** When the first of them came. */
+  firstAnswerMs: number | null = null
   nowMs: number
   readonly options: WorldOptions
   private readonly chance: SeededChance
@@ -147,7 +157,7 @@ export class World {
     for (;;) {
       this.agenda.sort((one, other) => one.atMs - other.atMs || one.order - other.order)
       const next = this.agenda[0]
-      if (next === undefined || next.atMs > untilMs || this.halted !== null) break
+      if (next === undefined || next.atMs > untilMs) break
       this.agenda.shift()
       this.nowMs = Math.max(this.nowMs, next.atMs)
       if (this.happens(this.options.crashes)) this.crash()
@@ -241,6 +251,7 @@ export class World {
       this.during(10, () => this.feed({ type: 'elected', nowMs: this.nowMs }))
     } else if (action.type === 'claim') {
       this.life++
+      this.claimsMs.push(this.nowMs)
       this.during(10, () => this.feed({ type: 'claimed', writer: this.writerState(), nowMs: this.nowMs }))
     } else if (action.type === 'await-replica')
       this.during(1, () => this.feed({ type: 'replicated', nowMs: this.nowMs }))
@@ -254,8 +265,7 @@ export class World {
     } else if (action.type === 'abandon') this.requestNumber++
     else if (action.type === 'request') this.send(action.purpose, action.query)
     else if (action.type === 'commit') this.commit(action.queued)
-    else if (action.type === 'report') this.reports.push(action)
-    else if (action.type === 'halt') this.halted = action.message
+    else if (action.type === 'report') this.reports.push({ ...action, atMs: this.nowMs })
   }
 
   private writerState() {
@@ -267,9 +277,13 @@ export class World {
     this.spend(purpose, 1)
     this.store.head = { ...this.store.head, lastSpendMs: spentMs }
     this.requests.push({ atMs: spentMs, purpose, query })
+    if (purpose === 'poll' || purpose === 'probe') {
+      this.polls.push({ atMs: this.nowMs, plannedMs: this.state.plan.intervalMs })
+    }
     const number = ++this.requestNumber
     const { latencyMs: [low, high] = [5, 120], dateOffMs = 0 } = this.options
-    this.during(this.chance.between(low, high), () => {
+    const latencyMs = this.options.latencyOf?.(query) ?? this.chance.between(low, high)
+    this.during(latencyMs, () => {
       if (number !== this.requestNumber) return
       const serverMs = dateOffMs === null ? null : this.nowMs - (this.nowMs % 1000) + dateOffMs
       const given = this.answerTo(query)
@@ -285,7 +299,7 @@ export class World {
 
   private answerTo(query: UpstreamListQuery): Failure | { kind: 'ok'; value: ReadPage } {
     if (this.happens(this.options.failures)) return this.chance.pick(FAILURES)
-    const failure = this.options.fails?.(query, this.requests.length)
+    const failure = this.options.fails?.(query, this.requests.length, this.nowMs)
     if (failure !== undefined) return failure
     const refusedAt = this.options.cursorsRefusedAtMs ?? Number.POSITIVE_INFINITY
     if (
@@ -296,6 +310,8 @@ export class World {
       return { kind: 'refused', status: 400, message: 'cursor expired', hint: null }
     }
     const page = this.options.strange?.(this.answer(query), query, this.requests.length) ?? this.answer(query)
+    this.shownTexts.push(...page.items.map(({ text }) => text))
+    this.firstAnswerMs ??= this.nowMs
     const standings = (guids: string[]) =>
       new Map(guids.flatMap((guid) => [[guid, this.store.standings.get(guid)] as const]).filter(hasStanding))
     const stored = new Set(this.store.rejected.map(({ raw }) => rejectedHash(raw)))

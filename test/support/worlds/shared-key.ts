@@ -2,6 +2,7 @@
  * Simulates weeks on a key that other processes use too: the real poller's state machine in simulated time, against the
  * sandbox's limits. The market is empty, because only requests matter here.
  */
+import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { type PlanName, plans } from '../../../src/core/plans.ts'
 import { Limits } from '../../../src/sandbox/limits.ts'
@@ -12,6 +13,8 @@ const SECOND_MS = 1000
 const DAY_MS = 24 * 3_600_000
 const WEEK_MS = 7 * DAY_MS
 const START_MS = Date.parse('2026-01-05T00:00:00Z')
+const calendar = createCalendar()
+const STEP_MS = 10 * SECOND_MS
 /** Retry-After values, one per simulation. */
 const HEADERS = [null, null, '1', '60', '3600', '604800', '-1', 'soon']
 
@@ -25,11 +28,8 @@ export interface SharedWeek {
   quotaRefused: number
   /** Requests of other processes. */
   others: number
-}
-
-/** The most units a week that may be lost to 429s on that plan. */
-export function mostLost(plan: PlanName): number {
-  return Math.max(2, plans[plan].weeklyQuota * 0.001)
+  /** Time in business hours from a first 429 to the next answer, by the cause of that 429; ms. */
+  blindMs: { throttle: number; quota: number }
 }
 
 /** So many weeks in a row on one plan, with up to twenty jobs of others in each. The same seed gives the same. */
@@ -44,6 +44,7 @@ export function playSharedWeeks(seed: number, weeks: number): SharedWeek[] {
   ).flat()
   const others = jobs.map((job) => otherProcess(limits, job))
   let week: SharedWeek = newWeek(plan)
+  let refused: { cause: 'throttle' | 'quota'; sinceMs: number } | null = null
   const world: World = new World({
     ...figures,
     ...{ seed, startMs: START_MS, items: [] },
@@ -53,6 +54,11 @@ export function playSharedWeeks(seed: number, weeks: number): SharedWeek[] {
       const taken = limits.take(world.nowMs)
       if (taken === 'throttle') week.lost += 1
       if (taken === 'quota') week.quotaRefused += 1
+      if (taken !== 'ok') refused ??= { cause: taken, sinceMs: world.nowMs }
+      else if (refused !== null) {
+        week.blindMs[refused.cause] += businessMs(refused.sinceMs, world.nowMs)
+        refused = null
+      }
       return taken === 'ok' ? undefined : { kind: 'too_many', retryAfter }
     },
   })
@@ -64,7 +70,17 @@ export function playSharedWeeks(seed: number, weeks: number): SharedWeek[] {
 }
 
 function newWeek(plan: PlanName): SharedWeek {
-  return { plan, requests: 0, lost: 0, quotaRefused: 0, others: 0 }
+  const blindMs = { throttle: 0, quota: 0 }
+  return { plan, requests: 0, lost: 0, quotaRefused: 0, others: 0, blindMs }
+}
+
+/** How much of a time is inside the release hours of business days, in steps of ten seconds; ms. */
+function businessMs(fromMs: number, toMs: number): number {
+  let sumMs = 0
+  for (let atMs = fromMs; atMs < toMs; atMs += STEP_MS) {
+    if (calendar.phase(atMs) !== 'closed') sumMs += Math.min(STEP_MS, toMs - atMs)
+  }
+  return sumMs
 }
 
 /** Other processes' jobs: up to a tenth of the quota each; half of them ignore the throttle. */

@@ -186,10 +186,12 @@ function orderFaults(run: WorldRun): string[] {
     let before: Committed | null = null
     for (const event of commit) {
       if (isGap(event.type)) continue
-      if (event.late !== event.timeMs < latestMs) misjudged.push(event.id)
-      latestMs = Math.max(latestMs, event.timeMs)
+      const isAhead = event.aheadof !== undefined
+      if (event.late !== (!isAhead && event.timeMs < latestMs)) misjudged.push(event.id)
+      if (!isAhead) latestMs = Math.max(latestMs, event.timeMs)
       const isBehind =
-        before !== null && (event.timeMs - before.timeMs || compareText(event.id, before.id)) < 0
+        before !== null &&
+        (Date.parse(event.time) - Date.parse(before.time) || compareText(event.id, before.id)) < 0
       if (isBehind) unordered.push(event.id)
       before = event
     }

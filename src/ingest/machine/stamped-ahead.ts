@@ -1,0 +1,93 @@
+/**
+ * Recognises items that are stamped ahead of upstream's present, and keeps polls seeing what follows them. Upstream orders
+ * cursors by item time: a poll with the cursor of such an item would see nothing more until its time comes. So its cursor
+ * is never used. Polls keep the cursor before it, and ask by date for a new one when their page fills up.
+ */
+import { MINUTE_MS } from '../../core/durations.ts'
+import type { ReadPage, StepContext } from './state.ts'
+
+/** Clocks and stamps differ by seconds. An item further ahead than this is stamped ahead. */
+const MARGIN_MS = MINUTE_MS
+/** Where our clock and upstream's `Date` differ by less, both are right. */
+const AGREEMENT_MS = 10 * MINUTE_MS
+
+/** Without a `Date`, so many items ahead of our clock show that the clock is slow. */
+const CONSENSUS = 5
+
+/**
+ * Upstream's present, ms since 1970, by three witnesses: its `Date`, our clock, and the items. Where the clocks disagree,
+ * the earlier one is right unless the items contradict it: their present is at least the newest item's time plus the time
+ * since that was seen.
+ */
+export function presentMs({ state, nowMs }: StepContext): number {
+  const dateMs = nowMs + state.skewMs
+  if (state.hasDate && Math.abs(state.skewMs) <= AGREEMENT_MS) return Math.max(nowMs, dateMs)
+  const { newest } = state
+  const leastMs = newest === null ? Number.NEGATIVE_INFINITY : newest.timeMs + (dateMs - newest.seenMs)
+  const [clockMs] = [Math.min(nowMs, dateMs), Math.max(nowMs, dateMs)].filter((ms) => ms >= leastMs)
+  return clockMs ?? leastMs
+}
+
+/** True for an item time that lies ahead of that present. */
+export function isAhead(timeMs: number, present: number): boolean {
+  return timeMs > present + MARGIN_MS
+}
+
+/** Moves the items' present on by the times of items that were just read. */
+export function observeTimes(context: StepContext, times: readonly number[]): void {
+  const { state, nowMs } = context
+  if (times.length === 0) return
+  const sorted = [...times].sort((one, other) => other - one)
+  const observe = (timeMs: number): void => {
+    const seenMs = nowMs + state.skewMs
+    const { newest } = state
+    if (newest === null || timeMs > newest.timeMs + (seenMs - newest.seenMs))
+      state.newest = { timeMs, seenMs }
+  }
+  const median = sorted[Math.floor(sorted.length / 2)]
+  if (state.newest === null && median !== undefined) observe(median)
+  const present = presentMs(context)
+  const consensus = sorted[CONSENSUS - 1]
+  if (!state.hasDate && consensus !== undefined && isAhead(consensus, present)) observe(consensus)
+  const newest = sorted.find((timeMs) => !isAhead(timeMs, presentMs(context)))
+  if (newest !== undefined) observe(newest)
+}
+
+/** How a poll asks while items are listed that are stamped ahead. */
+export type AheadPoll =
+  /** As always. */
+  | 'by_cursor'
+  /** Within both dates once: the page of the cursor is half full of items that polls have seen. */
+  | 'for_new_cursor'
+  /** Within both dates until their time comes: items that are stamped ahead fill half of the page. */
+  | 'by_date'
+
+/** How the next poll asks. */
+export function aheadPollOf(context: StepContext): AheadPoll {
+  const { aheadMs, itemsSinceCursor } = context.state
+  const present = presentMs(context)
+  const listed = aheadMs.filter((timeMs) => isAhead(timeMs, present)).length
+  const half = context.config.pageSize / 2
+  if (listed >= half) return 'by_date'
+  return itemsSinceCursor >= half ? 'for_new_cursor' : 'by_cursor'
+}
+
+/**
+ * Remembers which items of a poll's page are stamped ahead. `isByDate`: the poll asked within both dates, so that its page
+ * shows none of them. Returns the cursor of the page; null where it may not be used.
+ */
+export function usableCursor(context: StepContext, page: ReadPage, isByDate: boolean): string | null {
+  const { state } = context
+  observeTimes(context, page.times)
+  const present = presentMs(context)
+  const ahead = page.times.filter((timeMs) => isAhead(timeMs, present))
+  if (!isByDate) state.aheadMs = ahead
+  state.itemsSinceCursor = isByDate || ahead.length === 0 ? 0 : page.count
+  return ahead.length === 0 ? page.latestCursor : null
+}
+
+/** The latest time that a poll by date asks for, ms since 1970; undefined while no item is stamped ahead. */
+export function upperBoundMs(context: StepContext): number | undefined {
+  const present = presentMs(context)
+  return context.state.aheadMs.some((timeMs) => isAhead(timeMs, present)) ? present + MARGIN_MS : undefined
+}

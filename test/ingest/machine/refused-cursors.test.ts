@@ -1,0 +1,63 @@
+/** Tests that a cursor which upstream refuses, in whatever way, is replaced, and what it left out is read. */
+import { describe, expect, it } from 'vitest'
+import { isGap } from '../../../src/core/event.ts'
+import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
+import { burst } from '../../support/worlds/world-upstream.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const SEVEN = Date.parse('2026-01-06T07:00:00Z')
+const plan: Omit<WorldOptions, 'seed' | 'items' | 'startMs'> = { pageSize: 100, weeklyQuota: 20_000 }
+
+function gapStates(world: World): string[] {
+  return world.store.events.filter((event) => isGap(event.type)).map((event) => event.type)
+}
+
+describe('the poller', () => {
+  it.each([
+    ['404', { kind: 'refused', status: 404, message: '', hint: null }, MINUTE],
+    ['410', { kind: 'refused', status: 410, message: 'gone', hint: null }, MINUTE],
+    ['422', { kind: 'refused', status: 422, message: '', hint: null }, MINUTE],
+    ['500 for an hour', { kind: 'server_error', status: 500 }, 80 * MINUTE],
+    ['time-outs for an hour', { kind: 'timeout', phase: 'headers' }, 80 * MINUTE],
+    ['rubbish for an hour', { kind: 'invalid', reason: 'not JSON' }, 80 * MINUTE],
+  ] as const)('replaces a cursor that is answered with %s, with a gap', (_name, failure, withinMs) => {
+    const expiredMs = SEVEN + 90 * MINUTE
+    const items = [...burst('a', SEVEN, HOUR, 300), ...burst('b', SEVEN + 2 * HOUR, HOUR, 300)]
+    const world: World = new World({
+      ...plan,
+      seed: 8,
+      startMs: SEVEN - MINUTE,
+      items,
+      fails: ({ sinceCursor }) =>
+        sinceCursor !== undefined && world.nowMs >= expiredMs && Number(sinceCursor.split('@')[1]) < expiredMs
+          ? failure
+          : undefined,
+    })
+    world.run(expiredMs + withinMs + 2 * MINUTE)
+    const [opened] = world.store.events.filter(({ type }) => type === 'bridge.gap.opened.v1')
+    expect(JSON.parse(opened?.data ?? '{}')).toMatchObject({ cause: 'cursor_refused' })
+    expect(world.health).toBe('ok')
+    world.run(SEVEN + 5 * HOUR)
+    expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
+    expect(world.missing()).toEqual([])
+    expect(world.twice()).toEqual([])
+  })
+
+  it('keeps its cursor when everything is answered with 404 for a while', () => {
+    const world: World = new World({
+      ...plan,
+      seed: 9,
+      startMs: SEVEN - MINUTE,
+      items: burst('a', SEVEN, HOUR, 600),
+      fails: () =>
+        world.nowMs > SEVEN + HOUR && world.nowMs < SEVEN + 2 * HOUR
+          ? { kind: 'refused', status: 404, message: '', hint: null }
+          : undefined,
+    })
+    world.run(SEVEN + 3 * HOUR)
+    expect(world.missing()).toEqual([])
+    expect(world.health).toBe('ok')
+    expect(gapStates(world).length).toBeLessThanOrEqual(2)
+  })
+})

@@ -1,0 +1,121 @@
+/** Tests that items stamped ahead of upstream's present neither blind the poller nor change what is said of other items. */
+import { describe, expect, it } from 'vitest'
+import { type PlanName, plans } from '../../../src/core/plans.ts'
+import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
+import { burst, type WorldItem } from '../../support/worlds/world-upstream.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const SEVEN = Date.parse('2026-01-06T07:00:00Z')
+const END_OF_TIME = Date.parse('9999-12-31T23:59:59Z')
+
+/** Two business days of 480 items, each second a busy hour's. */
+const days = (): WorldItem[] =>
+  [0, DAY].flatMap((dayMs) => [
+    ...burst(`m${dayMs}`, SEVEN + dayMs, 20_000, 160),
+    ...burst(`d${dayMs}`, SEVEN + dayMs + MINUTE, 10 * HOUR, 320),
+  ])
+
+/** An item of 10:30 that is stamped so much later. */
+function stamped(aheadMs: number, name = 'ahead'): WorldItem {
+  const visibleMs = SEVEN + 3.5 * HOUR
+  return { guid: name, timeMs: visibleMs + aheadMs, visibleMs, content: name }
+}
+
+function played(plan: PlanName, extra: readonly WorldItem[], options: Partial<WorldOptions> = {}): World {
+  const items = [...days(), ...extra]
+  const world = new World({ ...plans[plan], seed: 1, startMs: SEVEN - 10 * MINUTE, items, ...options })
+  world.run(SEVEN + 2 * DAY)
+  return world
+}
+
+/** Mean time from visible to held of the usual items, ms. */
+function meanDelayMs(world: World): number {
+  const heldMs = new Map(world.store.events.map(({ id, recordedtime }) => [id, Date.parse(recordedtime)]))
+  const own = world.options.clockOffMs ?? 0
+  const delays = days().map(({ guid, visibleMs }) => (heldMs.get(guid) ?? Number.NaN) - own - visibleMs)
+  return delays.reduce((sum, delay) => sum + delay, 0) / delays.length
+}
+
+function whole(world: World): void {
+  expect(world.missing().map(({ guid }) => guid)).toEqual([])
+  expect(world.twice()).toEqual([])
+}
+
+describe('an item stamped in the future', () => {
+  it.each([
+    ['an hour', HOUR],
+    ['six hours', 6 * HOUR],
+    ['thirty days', 30 * DAY],
+    ['the year 9999', END_OF_TIME - SEVEN - 3.5 * HOUR],
+  ])('delays and loses nothing on the smallest plan: %s', (_name, aheadMs) => {
+    const usual = played('free', [])
+    const world = played('free', [stamped(aheadMs)])
+    whole(world)
+    expect(meanDelayMs(world)).toBeLessThan(1.2 * meanDelayMs(usual))
+    const gaps = (of: World): number =>
+      of.store.events.filter(({ type }) => type.startsWith('bridge.')).length
+    expect(gaps(world)).toBeLessThanOrEqual(gaps(usual) + 2)
+  })
+
+  it('costs a larger plan no delay', () => {
+    const usual = played('advanced', [])
+    for (const aheadMs of [HOUR, 30 * DAY]) {
+      const world = played('advanced', [stamped(aheadMs)])
+      whole(world)
+      expect(meanDelayMs(world)).toBeLessThan(1.2 * meanDelayMs(usual))
+    }
+  })
+
+  it('is named by its event and a warning; others are not late, and its place in the stream is the present', () => {
+    const world = played('advanced', [stamped(6 * HOUR)])
+    const event = world.store.events.find(({ id }) => id === 'ahead')
+    expect(event).toMatchObject({ late: false, time: '2026-01-06T16:30:00Z' })
+    expect(event?.aheadof).toMatch(/^2026-01-06T10:[3-4]/)
+    expect(event?.timeMs).toBe(Date.parse(event?.aheadof ?? ''))
+    expect(world.reports.filter((report) => report.event === 'item.stamped_ahead')).toHaveLength(1)
+    expect(world.store.events.filter(({ late }) => late)).toEqual([])
+    expect(world.store.events.filter(({ aheadof }) => aheadof !== undefined)).toHaveLength(1)
+    expect(world.store.head.latestTimeMs).toBeLessThan(SEVEN + DAY + 11 * HOUR)
+  })
+
+  it('does not blind polls in company: more of them than a page holds', () => {
+    const crowd = Array.from({ length: 120 }, (_, number) =>
+      stamped(2 * DAY + number * 1000, `crowd-${number}`),
+    )
+    for (const plan of ['free', 'advanced'] as const) {
+      const world = played(plan, crowd)
+      whole(world)
+      expect(meanDelayMs(world)).toBeLessThan(1.5 * meanDelayMs(played(plan, [])))
+    }
+  })
+
+  it('on the very first page gives no cursor', () => {
+    const first = { ...stamped(6 * HOUR), visibleMs: SEVEN - HOUR }
+    const world = played('free', [first], { backfillMs: DAY })
+    whole(world)
+    expect(meanDelayMs(world)).toBeLessThan(1.2 * meanDelayMs(played('free', [], { backfillMs: DAY })))
+  })
+
+  it.each([
+    ['upstream has no Date and our clock is right', { dateOffMs: null }],
+    ['upstream has no Date and our clock is nine months slow', { dateOffMs: null, clockOffMs: -270 * DAY }],
+    ['Date is nine months fast', { dateOffMs: 270 * DAY }],
+    ['Date is nine months slow', { dateOffMs: -270 * DAY }],
+    ['our clock is nine months slow', { clockOffMs: -270 * DAY }],
+    ['our clock is nine months fast', { clockOffMs: 270 * DAY }],
+    ['our clock and Date are a minute apart', { clockOffMs: -MINUTE, dateOffMs: MINUTE }],
+  ])('loses and delays nothing where %s', (_name, options) => {
+    const world = played('free', [stamped(6 * HOUR)], options)
+    whole(world)
+    expect(meanDelayMs(world)).toBeLessThan(1.3 * meanDelayMs(played('free', [], options)))
+  })
+
+  it('closes no gap that nobody has read', () => {
+    const world = played('free', [stamped(END_OF_TIME - SEVEN - 3.5 * HOUR)], {
+      cursorsRefusedAtMs: SEVEN + 5 * HOUR,
+    })
+    whole(world)
+  })
+})
