@@ -10,7 +10,7 @@ import { systemClock } from '../src/lifecycle/clock.ts'
 import type { BenchStore } from './archive.ts'
 import type { Figure } from './figures.ts'
 import { syntheticIsin } from './support/synthetic-events.ts'
-import { timed } from './support/timed.ts'
+import { type Stopwatch, timed } from './support/timed.ts'
 
 const RUNS = 5
 const PAGE = 200
@@ -40,16 +40,20 @@ const lists: Record<string, List> = {
   'hasSymbol, page 1,000 with totals': numbered({ hasSymbol: true }, 1000 * PAGE),
 }
 
-/** For each list: how long it takes, and how long it holds the event loop at most. */
-export async function benchMirror({ archive }: BenchStore): Promise<Figure[]> {
+/** For each list: how long it takes, and how long it holds the event loop at most, by `now`. */
+export async function benchMirror(
+  { archive }: Pick<BenchStore, 'archive'>,
+  runs = RUNS,
+  now?: Stopwatch,
+): Promise<Figure[]> {
   const store = archiveItemStore(archiveItems(archive, systemClock))
   const { signal } = new AbortController()
   const figures: Figure[] = []
   for (const [name, list] of Object.entries(lists)) {
     const took: number[] = []
     const held: number[] = []
-    for (let run = 0; run < RUNS; run++) {
-      const { tookMs, heldMs } = await timed(async () => void (await list(store, signal)))
+    for (let run = 0; run < runs; run++) {
+      const { tookMs, heldMs } = await timed(async () => void (await list(store, signal)), now)
       took.push(tookMs)
       held.push(heldMs)
     }
