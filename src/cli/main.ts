@@ -31,6 +31,10 @@ const commands: Record<string, { does: string; load: () => Promise<CliCommand> }
     does: 'check settings, machine, upstream, key and a running bridge, with advice',
     load: async () => (await import('./commands/doctor.ts')).doctorCommand,
   },
+  repair: {
+    does: 'make the Kafka topics of events and state agree again; asks before it writes',
+    load: async () => (await import('./commands/repair.ts')).repairCommand,
+  },
   plan: {
     does: 'show the planned polls of a week, with delays and risks; sends nothing',
     load: async () => (await import('./commands/plan.ts')).planCommand,

@@ -34,7 +34,7 @@ import {
   topicName,
 } from './topics/topics.ts'
 import { learntTopics } from './writer/code-topics.ts'
-import { committedRows } from './writer/log-end.ts'
+import { committedRows, disagreementOf, readTopicEnds } from './writer/log-end.ts'
 import { readStateRows } from './writer/writer-state.ts'
 
 /** A setting of a topic that differs from what a bridge would set today. */
@@ -64,6 +64,8 @@ export interface KafkaReport {
   unread: string | null
   /** Why topics may not be created; null where they may, and without the role `poller`. */
   creation: string | null
+  /** The last event by the writer's state, and by the topic of all events, where they differ; null where they agree. */
+  disagreement: { state: number; last: number } | null
   /** Settings that the cluster refuses for topics that a bridge would create. Empty without the role `poller`. */
   refusedSettings: readonly RefusedSettings[]
 }
@@ -125,10 +127,17 @@ async function inspect({ kafka, partitions }: KafkaSession, options: InspectOpti
       refused.push(unavailable(doing, error).message)
       return null
     })
+  const names = new Set(topics.map(({ name }) => name))
   const state = topicName(prefix, STATE)
-  const rows = topics.some(({ name }) => name === state)
+  const all = topicName(prefix, ALL)
+  const rows = names.has(state)
     ? await probe('reading the state of the writer', committedRows(partitions, state, options.clock))
     : null
+  if (names.has(all)) await probe('reading events', partitions.offsets(all))
+  const ends =
+    rows !== null && names.has(all) && refused.length === 0
+      ? await readTopicEnds(partitions, { state, all }, options.clock)
+      : null
   const learnt = learntTopics(readStateRows(rows ?? new Map())?.state.choices ?? new Map())
   const expected = [...startTopics(codeTopics(options.knownCodes)), ...further, ...learnt]
   const wanted = new Map(expected.map((topic) => [topicName(prefix, topic), topic]))
@@ -142,8 +151,6 @@ async function inspect({ kafka, partitions }: KafkaSession, options: InspectOpti
       shards: isShardsTopic(wanted.get(name) ?? ''),
     }))
   const seen = new Set(present.map(({ topic }) => topic))
-  const all = topicName(prefix, ALL)
-  if (seen.has(all)) await probe('reading events', partitions.offsets(all))
   await probe('asking for the group of leaders', admin.describeGroups([`${prefix}.leader`]))
   let unread: string | null = null
   const others = await otherSettings(admin, present, wanted, options.topics).catch((error: unknown) => {
@@ -174,6 +181,7 @@ async function inspect({ kafka, partitions }: KafkaSession, options: InspectOpti
     refused: [...refused, ...acls.refused],
     unread,
     creation: acls.creation,
+    disagreement: ends && disagreementOf(ends),
     refusedSettings: mayCreate ? await refusedSettings(admin, future) : [],
   }
 }

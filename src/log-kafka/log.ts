@@ -4,6 +4,7 @@ import { BridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type {
+  Commit,
   LogEnd,
   RejectedItem,
   ReplicaStanding,
@@ -87,6 +88,15 @@ export interface KafkaLog extends Log {
     rowsOf: (stored: Pick<Writer, 'epoch' | 'sequence' | 'rows'>) => RowChanges,
     signal: AbortSignal,
   ): Promise<string>
+  /**
+   * Makes the writer's state agree with the events again, once no other process leads. `commitOf` gives the commit that makes
+   * this durable, all or nothing; the writer that it gets names the corrected place.
+   * @throws the signal's reason; what `commitOf` throws; else as `claim`
+   */
+  repair(
+    commitOf: (corrected: Pick<Writer, 'epoch' | 'sequence' | 'rows'>) => Promise<Commit>,
+    signal: AbortSignal,
+  ): Promise<{ epoch: string; sequence: number }>
   /** When a follower last received a response, ms since 1970, if that is too long ago; null otherwise. */
   readonly silentSinceMs: number | null
 }
@@ -184,7 +194,23 @@ class KafkaEventLog implements KafkaLog {
     }
   }
 
-  async #claim(term: Term, signal: AbortSignal): Promise<KafkaWriter> {
+  async repair(
+    commitOf: (corrected: Pick<Writer, 'epoch' | 'sequence' | 'rows'>) => Promise<Commit>,
+    signal: AbortSignal,
+  ): Promise<{ epoch: string; sequence: number }> {
+    const term = await this.campaign(signal, NO_REPLICA)
+    try {
+      const writer = await this.#claim(term, signal, true)
+      await writer.commit(await commitOf(writer))
+      const { epoch, sequence } = writer
+      await writer.release()
+      return { epoch, sequence }
+    } finally {
+      await term.end()
+    }
+  }
+
+  async #claim(term: Term, signal: AbortSignal, repair = false): Promise<KafkaWriter> {
     this.#reader.open()
     signal.throwIfAborted()
     if (!this.#elections.stillHolds() || term.lost.aborted) throw fencedError()
@@ -199,6 +225,7 @@ class KafkaEventLog implements KafkaLog {
       faultHooks,
       tail: this.#stateTail,
       rejectedLimit: this.#rejectedLimit,
+      repair,
     }
     return claimLog(parts, signal)
   }

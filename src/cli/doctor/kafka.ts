@@ -47,6 +47,11 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
     .map(({ topic }) => topic)
   const behind = present.filter(({ inSync, replicas }) => inSync < replicas).map(({ topic }) => topic)
   const low = lowReplication(report)
+  if (report.disagreement !== null) {
+    const { state, last } = report.disagreement
+    const what = `the state of the writer names event ${state} as the last, but the events end with ${last}`
+    found.push(fail('topics', what, 'stop every bridge of this prefix and run bridge repair', 'kafka'))
+  }
   if (several.length > 0) {
     const todo = 'choose another BRIDGE_TOPIC_PREFIX, or delete them if nothing in them is needed'
     found.push(fail('topics', `more than one partition: ${names(several)}`, todo, 'kafka'))

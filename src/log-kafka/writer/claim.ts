@@ -18,6 +18,7 @@ import { latestSequence } from '../reading/offset-lookup.ts'
 import { ALL, GAPS, otherTopic, REJECTED, STATE, topicName } from '../topics/topics.ts'
 import { createCodeTopics, learntTopics } from './code-topics.ts'
 import { resolveState, resolveTopics } from './hanging-transactions.ts'
+import { repairedState } from './repair.ts'
 import type { StateTail } from './state-tail.ts'
 import { Transactions } from './transactions.ts'
 import { KafkaWriter, type KafkaWriterParts } from './writer.ts'
@@ -33,6 +34,8 @@ export interface ClaimParts extends Omit<KafkaWriterParts, 'transactions' | 'tok
   logger: Logger
   faultHooks: FaultHooks
   tail: StateTail
+  /** Corrects a state that disagrees with the events, instead of refusing it; the first commit stores that. */
+  repair?: boolean
 }
 
 /** Tries of one claim; each but the last resolves hanging transactions, which a crashed broker may leave. */
@@ -93,18 +96,19 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<KafkaW
     }
     const all = topicName(prefix, ALL)
     const last = await read('reading the last event', (partitions) => latestSequence(partitions, all))
-    if (!agree(state, last)) {
+    if (!agree(state, last) && (parts.repair !== true || state === null)) {
       // Another process may have claimed and committed between the two reads: then this write is fenced.
       await writeToken()
       throw contradiction(state, last)
     }
     const begun = state ?? (await begin(transactions, prefix))
+    const repaired =
+      parts.repair === true
+        ? await read('counting events', (partitions) => repairedState({ ...parts, partitions }, begun, last))
+        : begun
     stopped.throwIfAborted()
-    writer = new KafkaWriter(
-      { ...parts, transactions, token, unavailable },
-      begun,
-      claimed?.rows ?? new Map(),
-    )
+    const rows = claimed?.rows ?? new Map<string, string>()
+    writer = new KafkaWriter({ ...parts, transactions, token, unavailable }, begun, rows, repaired)
     return writer
   } finally {
     if (writer === null) transactions.end()
@@ -124,13 +128,15 @@ function agree(state: KafkaWriterState | null, last: number | null): boolean {
 
 function contradiction(state: KafkaWriterState | null, last: number | null): BridgeError {
   const known = state === null ? 'no event' : `event ${state.place.sequence}`
+  const hint =
+    state === null
+      ? 'Stop. Restore the state topic and the topic of all events from one backup, or choose another BRIDGE_TOPIC_PREFIX.'
+      : 'Stop every bridge of this prefix and run bridge repair: it says what is lost, and asks before it changes anything. Or restore both topics from one backup.'
   const kept = last === null ? 'was written before' : `ends with ${last}`
   return new BridgeError(
     'log_damaged',
     `the stored writer state names ${known} as the last event, but the topic of all events ${kept}`,
-    {
-      hint: 'Stop. Restore the state topic and the topic of all events from one backup, or choose another BRIDGE_TOPIC_PREFIX.',
-    },
+    { hint },
   )
 }
 

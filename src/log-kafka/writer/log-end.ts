@@ -38,6 +38,43 @@ export async function readEnd(
   return last === null && end.sequence > 0 ? { ...end, allDropped: true } : end
 }
 
+/** Where the two topics end that a commit writes to together. */
+export interface TopicEnds {
+  /** By the state topic; null where nobody has written to it. */
+  state: { epoch: string; sequence: number } | null
+  /** The last sequence in the topic of all events; 0: none was ever written, null: all were dropped by age. */
+  last: number | null
+}
+
+/** A leader that commits meanwhile changes both topics. */
+const MOST_LOOKS = 5
+
+/**
+ * Both ends, read at a moment without a commit in between. Throws kafkajs's errors; BridgeError `log_damaged` when the state is
+ * incomplete.
+ */
+export async function readTopicEnds(
+  partitions: PartitionClient,
+  { state, all }: EndTopics,
+  clock: Clock,
+): Promise<TopicEnds> {
+  const readPlace = async (): Promise<TopicEnds['state']> =>
+    readStateRows(await committedRows(partitions, state, clock))?.state.place ?? null
+  let place = await readPlace()
+  for (let looks = 1; ; looks++) {
+    const last = await latestSequence(partitions, all)
+    const after = await readPlace()
+    if (after?.sequence === place?.sequence || looks === MOST_LOOKS) return { state: after, last }
+    place = after
+  }
+}
+
+/** The last event by the state and by the topic of all events, where they differ; null where they agree. */
+export function disagreementOf({ state, last }: TopicEnds): { state: number; last: number } | null {
+  const named = state?.sequence ?? 0
+  return last === null || last === named ? null : { state: named, last }
+}
+
 /** The rows of the state topic, whose name in the cluster is `state`. Waits up to 2 s for open transactions. */
 export async function committedRows(
   partitions: PartitionClient,

@@ -51,15 +51,26 @@ export class KafkaWriter implements Writer {
   readonly #parts: KafkaWriterParts
   readonly rows: ReadonlyMap<string, string>
   #state: KafkaWriterState
+  /** What the state topic holds. */
+  #stored: KafkaWriterState
   #error: BridgeError | null = null
   /** The last operation; the next one waits for it. */
   #last: Promise<unknown> = Promise.resolve()
   #cancelKeepAlive = (): void => undefined
 
-  /** `state` and `rows` are those that the claim has read; `rows` belong to the writer's caller. */
-  constructor(parts: KafkaWriterParts, state: KafkaWriterState, rows: ReadonlyMap<string, string>) {
+  /**
+   * `stored` and `rows` are those that the claim has read; `rows` belong to the writer's caller. A `state` that differs is
+   * stored with the first operation.
+   */
+  constructor(
+    parts: KafkaWriterParts,
+    stored: KafkaWriterState,
+    rows: ReadonlyMap<string, string>,
+    state: KafkaWriterState = stored,
+  ) {
     this.#parts = parts
     this.#state = state
+    this.#stored = stored
     this.rows = rows
     parts.closed.addEventListener('abort', this.#onClosed, { once: true })
     this.#scheduleKeepAlive()
@@ -139,7 +150,7 @@ export class KafkaWriter implements Writer {
     records: Map<string, NewRecord[]>,
     callers?: RowChanges,
   ): Promise<void> {
-    const changed = stateRows(this.#state, after, callers)
+    const changed = stateRows(this.#stored, after, callers)
     if (changed.size === 0) changed.set(FENCING_TOKEN_KEY, this.#parts.token)
     const rows = [...changed].map(([key, value]) => ({ partition: 0, key, value }))
     const all = [...records, [STATE, rows] as const]
@@ -147,6 +158,7 @@ export class KafkaWriter implements Writer {
       new Map(all.map(([topic, list]) => [topicName(this.#parts.prefix, topic), list])),
     )
     this.#state = after
+    this.#stored = after
     this.#scheduleKeepAlive()
   }
 

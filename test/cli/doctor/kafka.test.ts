@@ -17,6 +17,7 @@ const whole: KafkaReport = {
   unread: null,
   creation: null,
   refusedSettings: [],
+  disagreement: null,
 }
 
 function lines(report: Partial<KafkaReport>): string[] {
@@ -91,6 +92,17 @@ describe('the doctor’s Kafka check', () => {
 
   test('warns if topic settings cannot be read, which no bridge needs', () => {
     expect(lines({ unread: 'Kafka: reading' })).toContain('warn topics: Kafka: reading')
+  })
+
+  test('fails if state and events disagree, and names the command', () => {
+    const report = { ...whole, disagreement: { state: 7, last: 5 } }
+    expect(kafkaFindings(report, true)).toContainEqual(
+      expect.objectContaining({
+        level: 'fail',
+        finding: 'the state of the writer names event 7 as the last, but the events end with 5',
+        todo: expect.stringContaining('bridge repair'),
+      }),
+    )
   })
 
   test('warns of settings that the cluster refuses, and fails if it refuses the topics themselves', () => {

@@ -39,7 +39,13 @@ export const floors: readonly (readonly Area[])[] = [
       name: 'ingest',
       does: 'role `poller`: polls the upstream, fills overflows, reconciles days, publishes',
       inner: ['writer-state', 'machine', 'poller', 'reconciliation', 'funds', 'exchanges', '.'],
-      doors: ['ingest.ts', 'status-messages.ts', 'writer-state/absence.ts', 'writer-state/poller-writer.ts'],
+      doors: [
+        'ingest.ts',
+        'status-messages.ts',
+        'writer-state/absence.ts',
+        'writer-state/poller-writer.ts',
+        'writer-state/repair-commit.ts',
+      ],
     },
     {
       name: 'webhooks',
@@ -93,7 +99,7 @@ export const floors: readonly (readonly Area[])[] = [
       name: 'log-kafka',
       does: 'the log on Kafka: one transaction per commit, leader election, shards, tables',
       inner: ['client', 'topics', 'group', 'reading', 'writer', 'tables', 'shards', '.'],
-      doors: ['channels.ts', 'inspect.ts', 'log.ts'],
+      doors: ['channels.ts', 'inspect.ts', 'log.ts', 'repair.ts'],
     },
     {
       name: 'log-embedded',
