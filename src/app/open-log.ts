@@ -59,7 +59,10 @@ export interface OpenLogOptions {
 export function openLog(options: OpenLogOptions, stack: ReleaseStack): OpenedLog {
   const { kafka } = options
   if (kafka !== null) return openOnKafka(kafka, options, stack)
-  const { log, archive } = openSqliteLog(options)
+  const { log, archive } = openSqliteLog({
+    ...options,
+    onRestored: (path) => options.logger.warn('log.restore_completed', { path }),
+  })
   stack.push('the log', () => log.close())
   return {
     log,

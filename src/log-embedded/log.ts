@@ -34,6 +34,8 @@ export interface SqliteLogOptions {
   clock: Clock
   faultHooks?: FaultHooks
   onUpgrade?: NonNullable<ArchiveOptions['onUpgrade']>
+  /** Called when this opening has completed a restore that was killed, with the directory of the files that it replaced. */
+  onRestored?: (replaced: string | null) => void
 }
 
 /**
@@ -41,11 +43,12 @@ export interface SqliteLogOptions {
  * @throws BridgeError `log_locked`, `log_damaged`, `log_unavailable`
  */
 export function openSqliteLog(options: SqliteLogOptions): { log: Log; archive: Archive } {
-  const { dataDir, nativeKind, clock, faultHooks, onUpgrade } = options
+  const { dataDir, nativeKind, clock, faultHooks, onUpgrade, onRestored } = options
   const unlock = lockDirectory(dataDir, clock)
   let archive: Archive | null = null
   try {
-    finishSwap(dataDir, clock.now())
+    const finished = finishSwap(dataDir, clock.now())
+    if (finished !== null) onRestored?.(finished.replaced)
     const path = join(dataDir, LOG_FILE)
     archive = openArchive({ path, nativeKind, durable: true, ...(onUpgrade && { onUpgrade }) })
     return { log: logOver(archive, { clock, faultHooks, unlock }), archive }

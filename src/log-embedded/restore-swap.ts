@@ -24,11 +24,14 @@ export function stagingDirectory(dataDir: string): string {
 export function swapIn(dataDir: string, nowMs: number): string | null {
   renameSync(stagingDirectory(dataDir), join(dataDir, READY))
   syncPath(dataDir)
-  return finishSwap(dataDir, nowMs)
+  return finishSwap(dataDir, nowMs)?.replaced ?? null
 }
 
-/** Completes a restore that was interrupted after its log was ready. To be called by whoever has locked the directory. */
-export function finishSwap(dataDir: string, nowMs: number): string | null {
+/**
+ * Completes a restore that was interrupted after its log was ready; null where none was. `replaced` as `swapIn` returns it. To
+ * be called by whoever has locked the directory.
+ */
+export function finishSwap(dataDir: string, nowMs: number): { replaced: string | null } | null {
   const ready = join(dataDir, READY)
   if (!existsSync(ready)) return null
   const replaced = join(ready, REPLACED)
@@ -46,7 +49,7 @@ export function finishSwap(dataDir: string, nowMs: number): string | null {
   if (kept !== null) renameSync(replaced, kept)
   rmSync(ready, { recursive: true, force: true })
   syncPath(dataDir)
-  return kept
+  return { replaced: kept }
 }
 
 function stampOf(nowMs: number): string {

@@ -77,6 +77,8 @@ export const logEvents = {
   'log.low_replication': 'Some Kafka topics have fewer than three replicas: losing a broker can lose events.',
   'log.reader_recovered': 'A Kafka topic can be read again.',
   'log.reader_unavailable': 'A Kafka topic cannot be read; reading is retried.',
+  'log.restore_completed':
+    'A bridge restore that was interrupted has been completed: the restored log is in use. `path` holds the files that it replaced.',
   'log.unavailable':
     'The event log cannot be read or written. It is retried; nothing is polled until it succeeds.',
   'page_scan.completed':

@@ -10,7 +10,7 @@ import { openSqliteLog } from '../../src/log-embedded/log.ts'
 /** The directories and logs of one test. */
 export interface LogFolders {
   folder(): string
-  open(dataDir: string): { log: Log; archive: Archive }
+  open(dataDir: string, onRestored?: (replaced: string | null) => void): { log: Log; archive: Archive }
   clean(): Promise<void>
 }
 
@@ -24,8 +24,9 @@ export function createLogFolders(): LogFolders {
       folders.push(folder)
       return folder
     },
-    open(dataDir) {
-      const both = openSqliteLog({ dataDir, nativeKind: 'Native', clock: systemClock })
+    open(dataDir, onRestored) {
+      const options = { dataDir, nativeKind: 'Native', clock: systemClock }
+      const both = openSqliteLog({ ...options, ...(onRestored && { onRestored }) })
       opened.push(both.log)
       return both
     },

@@ -258,7 +258,9 @@ describe('a kill during a restore', () => {
       () => renameSync(join(ready, 'bridge.db'), join(dataDir, 'bridge.db')),
     ]
     for (const step of steps.slice(0, renames)) step()
-    expect(logs.open(dataDir).archive.latest).toBe(3)
+    const completed: (string | null)[] = []
+    expect(logs.open(dataDir, (path) => completed.push(path)).archive.latest).toBe(3)
+    expect(completed).toEqual([expect.stringContaining('replaced-')])
     const [replaced = ''] = readdirSync(dataDir).filter((name) => name.startsWith('replaced-'))
     expect(readdirSync(join(dataDir, replaced)).sort()).toEqual(['attempts.db', 'bridge.db', 'bridge.db-wal'])
     expect(existsSync(ready)).toBe(false)
