@@ -33,6 +33,8 @@ import { HOLD_MS } from './state.ts'
 
 /** Failed requests in a row after which a scan is postponed. */
 const MOST_FAILURES = 5
+/** Text that a scan holds until it has more: a usual day has 3 MB. One more page may come on top. */
+const MOST_HELD_CHARACTERS = 16 * 1024 * 1024
 /** Pages in a row without an item of the range: upstream ignores the date filter, or the scan never ends. */
 const MOST_STRAY_PAGES = 3
 
@@ -138,7 +140,19 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   if (fault !== null) return postpone(context, { ...grown, pageCursor: null }, fault)
   const next = { ...grown, pageCursor: page.nextCursor ?? null, failures: 0 }
   context.state.scan = next
-  if (grown.fetched.length >= COMMIT_LIMIT && grown.gapId !== null) publishPart(context, next)
+  if (isTooMuchToHold(next)) publishHeld(context, next)
+  else if (grown.fetched.length >= COMMIT_LIMIT && grown.gapId !== null) publishPart(context, next)
+}
+
+/** Publishes what the scan has fetched, so that its memory stays bounded; the scan goes on. */
+function publishHeld(context: StepContext, scan: PageScan): void {
+  if (scan.firstHead === null) publishFetched(context, scan)
+  else publishUnfinished(context, scan, context.nowMs)
+}
+
+function isTooMuchToHold({ fetched, rejected }: PageScan): boolean {
+  const texts = [...fetched.map(({ text }) => text), ...rejected.map(({ raw }) => raw)]
+  return texts.reduce((sum, text) => sum + text.length, 0) > MOST_HELD_CHARACTERS
 }
 
 /** After a failed request: the same page again once the block is over, or the scan is postponed. */

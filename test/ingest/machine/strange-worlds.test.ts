@@ -123,6 +123,33 @@ describe('the poller with unreliable clocks and responses', () => {
     expect(new Set(raws).size).toBe(raws.length)
   })
 
+  it('holds the texts of a few pages at most, however large they are and whatever the scan is for', () => {
+    const padding = ' '.repeat(200_000)
+    const strange: WorldOptions['strange'] = (page) => ({
+      ...page,
+      items: page.items.map((item) => ({ ...item, text: item.text + padding })),
+    })
+    const sizes: number[] = []
+    const world = new World({
+      ...plan,
+      strange,
+      refuseCommit: ({ commit }) => {
+        sizes.push(commit.events.reduce((sum, { data }) => sum + data.length, 0))
+        return false
+      },
+      backfillMs: DAY,
+      seed: 8,
+      startMs: SEVEN - HOUR,
+      items: [...burst('z', SEVEN - 2 * HOUR, 9 * SECOND, 480), ...burst('a', SEVEN + SECOND, SECOND, 480)],
+    })
+    world.run(SEVEN + HOUR)
+    expect(world.store.events.filter(({ type }) => !isGap(type))).toHaveLength(960)
+    expect(world.twice()).toEqual([])
+    const page = plan.pageSize * padding.length
+    expect(Math.max(...sizes)).toBeGreaterThan(page)
+    expect(Math.max(...sizes)).toBeLessThan(2.1 * page)
+  })
+
   it('stops at endless empty pages and leaves the backfill as an open gap', () => {
     const strange: WorldOptions['strange'] = (page, query, requests) =>
       query.sinceCursor !== undefined || query.fromMs === undefined
