@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { NewEvent } from '../../../src/core/event.ts'
 import { eventWith, gapAt, inPlace, START_MS } from '../../archive/samples.ts'
 import { guids, type Reply } from '../../sandbox/sandbox-client.ts'
+import { REPLICA } from '../../support/store.ts'
 import { openCopy as openCopyAt } from './replica-server.ts'
 
 const DAY_MS = 86_400_000
@@ -91,6 +92,22 @@ test('a cursor of another log, a changed one and garbage answer 400 in both mode
   await refused(`pageSize=1&pageCursor=${nextCursor}`)
   append(published('c'))
   expect(guids(await list())).toEqual(['c', 'b', 'a'])
+})
+
+test('a cursor from before a backup was put back answers 400, as one that upstream does not know', async () => {
+  const log = await openCopy([published('a'), published('b', START_MS + 1000)])
+  const { latestCursor } = pagingOf(await log.list())
+  log.archive.clear()
+  log.append(published('a'))
+  expect((await log.list(`sinceCursor=${latestCursor}`)).status).toBe(400)
+  log.append(published('c', START_MS + 2000))
+  expect((await log.list(`sinceCursor=${latestCursor}`)).status).toBe(400)
+
+  const replica = await openCopyAt(START_MS + DAY_MS, REPLICA)
+  replica.append(published('a'))
+  expect(guids(await replica.list(`sinceCursor=${latestCursor}`))).toEqual([])
+  replica.append(published('c', START_MS + 2000))
+  expect((await replica.list(`sinceCursor=${latestCursor}`)).status).toBe(400)
 })
 
 test('differences from upstream are stated in warnings', async () => {
