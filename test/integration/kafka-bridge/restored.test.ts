@@ -1,6 +1,9 @@
 /** Tests a log on Kafka that goes on in a new epoch, as after a fail-over to a mirror of its topics. */
 import { afterEach, describe, expect, it } from 'vitest'
-import { claimed, followed, sampleEvents, sequencesOf } from '../../log/samples.ts'
+import { cursorOf } from '../../../src/core/event.ts'
+import { eventRecord } from '../../../src/log-kafka/client/records.ts'
+import type { KafkaLog, KafkaLogOptions } from '../../../src/log-kafka/log.ts'
+import { claimed, followed, sampleEvent, sampleEvents, sequencesOf } from '../../log/samples.ts'
 import {
   type BridgeProcess,
   bridgeEnv,
@@ -48,6 +51,37 @@ describe.skipIf(brokers.length === 0)('a log on Kafka with a new epoch', () => {
 })
 
 describe.skipIf(brokers.length === 0)('bridge restore with Kafka', () => {
+  it('continues a mirror that lags, and tells a reader of the lost end, who misses nothing', async () => {
+    const lost = logs.open(kafkaLogOptions(brokers))
+    const before = await claimed(lost)
+    await before.commit({ events: sampleEvents(1, 8), head: { cursor: 'c' } })
+    const mirror = await mirrorOf(lost, 8)
+    await (await claimed(lost)).commit({ events: sampleEvents(101, 104) })
+    const [last] = (await followed(lost, 0, 12)).slice(-1)
+    using directory = temporaryDirectory()
+    const kafka = { BRIDGE_KAFKA_BROKERS: brokers.join(','), BRIDGE_TOPIC_PREFIX: mirror.topics.prefix }
+    const env = bridgeEnv(NO_UPSTREAM, directory.path, kafka)
+    const restored = await runToEnd(['restore', '--json'], env)
+    expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining('event 8 of epoch')])
+    const writer = await claimed(logs.open(mirror))
+    expect(writer.state.head).toMatchObject({ sequence: 8, cursor: 'c' })
+    // The lost events come again in another order, and one that the lost log never had.
+    await writer.commit({ events: [50, 104, 103, 102, 101].map(sampleEvent) })
+
+    const bridge = await startBridge({ ...env, BRIDGE_ROLES: 'api' })
+    await eventually(
+      () => pullAll(bridge.ready.http),
+      ({ length }) => length === 13,
+    )
+    const cursor = last === undefined ? '' : cursorOf(last)
+    const url = `${bridge.ready.http}/v1/disclosures?limit=1000&after=${cursor}`
+    const { data } = await getJson<{ data: ApiEvent[] }>(url, bearer)
+    expect(data[0]).toMatchObject({ type: 'bridge.gap.opened.v1', data: { cause: 'epoch' } })
+    const ids = data.slice(1).map(({ id }) => id)
+    expect(ids.slice(-5)).toEqual([50, 104, 103, 102, 101].map((n) => sampleEvent(n).id))
+    expect(await bridge.stop()).toBe(0)
+  }, 60_000)
+
   it('is refused while a bridge leads, then begins an epoch of which every reader is told', async () => {
     const options = kafkaLogOptions(brokers)
     const { prefix } = options.topics
@@ -97,6 +131,32 @@ describe.skipIf(brokers.length === 0)('bridge restore with Kafka', () => {
     expect(await again.stop()).toBe(0)
   }, 120_000)
 })
+
+/** Copies the first `count` events of a log and the state after them to another prefix, as a mirror holds them. */
+async function mirrorOf(log: KafkaLog, count: number): Promise<KafkaLogOptions> {
+  const options = kafkaLogOptions(brokers)
+  const { prefix } = options.topics
+  const events = await followed(log, 0, count)
+  const { epoch, sequence, rows } = await log.claim(await log.campaign(signal), signal)
+  const state = [['head/epoch', JSON.stringify(epoch)], ['head/sequence', String(sequence)], ...rows]
+  const mirror = logs.open(options)
+  expect((await mirror.end(signal)).sequence).toBe(0)
+  const producer = kafkaClient(brokers).producer()
+  await producer.connect()
+  await producer.send({
+    topic: `${prefix}.all`,
+    messages: events.map((event) => {
+      const { key, value, headers } = eventRecord(event, event.sequence)
+      return { key, value, headers: headers ?? {} }
+    }),
+  })
+  await producer.send({
+    topic: `${prefix}.internal.state`,
+    messages: state.map(([key = '', value = '']) => ({ key, value })),
+  })
+  await producer.disconnect()
+  return options
+}
 
 const statusOf = (bridge: BridgeProcess) =>
   getJson<{ leader: { self: boolean } }>(`${bridge.ready.http}/v1/status`)
