@@ -41,13 +41,16 @@ export type OpenSession = () => KafkaSession
 export function kafkaSessions(connection: KafkaConnection, logger: Logger): OpenSession {
   patchKafkaJs(RETRY)
   const { brokers, clientId, sasl } = connection
+  const silent = new Set<string>()
   let first = 0
   return () => {
-    const sockets = new SessionSockets()
+    const sockets = new SessionSockets(silent)
     first = (first + 1) % brokers.length
+    const rotated = [...brokers.slice(first), ...brokers.slice(0, first)]
     const settings: KafkaConfig = {
-      // Each session starts with another broker, so that an unavailable one does not delay every session.
-      brokers: [...brokers.slice(first), ...brokers.slice(0, first)],
+      // Each session starts with another broker, and with a silent one last: a broker that hangs accepts connections, and
+      // every session that starts there fails after five seconds.
+      brokers: rotated.toSorted((one, other) => Number(silent.has(one)) - Number(silent.has(other))),
       clientId,
       ...(connection.tls === null ? {} : { ssl: withoutNulls(connection.tls) }),
       // kafkajs types each mechanism as a variant of its own.
@@ -82,7 +85,13 @@ export function kafkaSessions(connection: KafkaConnection, logger: Logger): Open
 /** The sockets of one session, destroyed together: kafkajs itself waits for responses before it disconnects. */
 class SessionSockets {
   readonly #open = new Set<Socket>()
+  readonly #silent: Set<string>
   ended = false
+
+  /** `silent`: addresses (`host:port`) whose last connection closed without having received anything. */
+  constructor(silent: Set<string>) {
+    this.#silent = silent
+  }
 
   readonly open = (to: { host: string; port: number; ssl: unknown; onConnect: () => void }): Socket => {
     if (this.ended) throw new Error('the session has ended')
@@ -94,7 +103,12 @@ class SessionSockets {
     socket.setKeepAlive(true, KEEP_ALIVE_MS)
     socket.setNoDelay(true)
     this.#open.add(socket)
-    socket.once('close', () => this.#open.delete(socket))
+    const address = `${host}:${port}`
+    socket.once('data', () => this.#silent.delete(address))
+    socket.once('close', () => {
+      this.#open.delete(socket)
+      if (socket.bytesRead === 0) this.#silent.add(address)
+    })
     return socket
   }
 
