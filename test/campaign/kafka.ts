@@ -51,6 +51,8 @@ export interface KafkaCampaign {
   /** Releases, as `KAFKA_VERSION` names them. */
   versions: readonly string[]
   seeds: number
+  /** Only worlds of so many brokers; null: both. */
+  nodes: 1 | 3 | null
   /** Worlds at the same time. */
   workers: number
   /** Called for each checked world; `lines`: what its bridges logged. */
@@ -58,13 +60,19 @@ export interface KafkaCampaign {
 }
 
 /** Every script with each seed on each release: two worlds a seed, one of one node and one of three. */
-export async function playKafka({ versions, seeds, workers, tell }: KafkaCampaign): Promise<KafkaReport> {
+export async function playKafka({
+  versions,
+  seeds,
+  nodes,
+  workers,
+  tell,
+}: KafkaCampaign): Promise<KafkaReport> {
   const report: KafkaReport = { releases: [], failures: [] }
   for (const version of versions) {
     const runtime = await kafkaOf(version)
     const tally = emptyTally(runtime)
     report.releases.push(tally)
-    const waiting = Array.from({ length: seeds }, (_, index) => casesOf(index + 1)).flat()
+    const waiting = Array.from({ length: seeds }, (_, index) => casesOf(index + 1, nodes)).flat()
     const beganMs = performance.now()
     const work = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
@@ -101,18 +109,17 @@ export async function kafkaOf(version: string): Promise<KafkaRuntime> {
   return found.runtime
 }
 
-/** The worlds of one seed. */
-function casesOf(seed: number): ChaosCase[] {
+/** The worlds of one seed with so many brokers; null: both. */
+function casesOf(seed: number, nodes: 1 | 3 | null): ChaosCase[] {
   const chance = seededChance(seed)
   const shuffled = (names: readonly string[]): string[] =>
     names
       .map((name) => ({ name, place: chance.next() }))
       .sort((left, right) => left.place - right.place)
       .map(({ name }) => name)
-  return [
-    { seed, scripts: shuffled(threeNodeScripts) },
-    { seed, scripts: shuffled(oneNodeScripts) },
-  ]
+  const three = { seed, scripts: shuffled(threeNodeScripts) }
+  const one = { seed, scripts: shuffled(oneNodeScripts) }
+  return [...(nodes === 1 ? [] : [three]), ...(nodes === 3 ? [] : [one])]
 }
 
 /** A world that cannot start counts as a failure. */

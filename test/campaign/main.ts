@@ -111,6 +111,8 @@ const { values } = parseArgs({
     workers: { type: 'string', default: '2' },
     /** Releases, by comma. */
     kafka: { type: 'string' },
+    /** Only worlds of so many brokers: 1 or 3. */
+    nodes: { type: 'string' },
     /** Fault scripts of Kafka, by comma: one world, in that order. */
     script: { type: 'string' },
     scenario: { type: 'string' },
@@ -170,6 +172,7 @@ if (values.broken !== undefined) {
   const report = await playKafka({
     versions: values.kafka.split(','),
     seeds,
+    nodes: values.nodes === '1' ? 1 : values.nodes === '3' ? 3 : null,
     workers: Number(values.workers),
     tell({ kafka, nodes, seed, seconds }, failure, lines) {
       const verdict = failure === null ? 'whole' : `${failure.again}\n  ${failure.broken.join('\n  ')}`

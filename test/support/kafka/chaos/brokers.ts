@@ -3,10 +3,9 @@
  * moving to another.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { eventually } from '../../http/api-client.ts'
 import { kafkaClient, leaderOf } from '../clients.ts'
+import { replicated } from './replicas.ts'
 import { type FaultScript, heldCommit, must } from './script.ts'
-import type { ChaosWorld } from './world.ts'
 
 const AWAY_MS = 30_000
 const TRANSACTIONS = '__transaction_state'
@@ -47,23 +46,8 @@ function moveOf(topic: string): FaultScript {
     held?.lift()
     await world.flows()
     await node.start()
-    await inSync(world, topic)
+    await replicated(world.cluster)
     await world.flows()
-  }
-}
-
-/** Resolves when every node has replicated the topics of coordinators and events: the next may be killed. */
-async function inSync({ cluster, topic }: ChaosWorld, moved: string): Promise<void> {
-  const admin = kafkaClient(cluster.brokers).admin()
-  await admin.connect()
-  try {
-    const look = async (): Promise<number[]> => {
-      const { topics } = await admin.fetchTopicMetadata({ topics: [moved, topic('all')] })
-      return topics.map(({ partitions: [first] }) => first?.isr.length ?? 0)
-    }
-    await eventually(look, (replicas) => replicas.every((count) => count === cluster.nodes.length))
-  } finally {
-    await admin.disconnect()
   }
 }
 
