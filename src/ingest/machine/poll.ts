@@ -14,7 +14,7 @@ import { blockAfter, unblock } from './failure.ts'
 import { addFetched, overflowCause, startScan, takeShared } from './page-scan.ts'
 import { enqueue, newGap, publish } from './publish.ts'
 import { aheadPollOf, isAhead, presentMs, upperBoundMs, usableCursor } from './stamped-ahead.ts'
-import type { PageOutcome, ReadPage, StepContext } from './state.ts'
+import type { FetchedItem, PageOutcome, ReadPage, StepContext } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
 import { upstreamTimeOf } from './upstream-clock.ts'
 
@@ -171,8 +171,7 @@ function cursorLoopIn({ state }: StepContext, query: UpstreamListQuery, page: Re
       ? 'the answer returns to a cursor that an earlier poll already used'
       : null
   }
-  if (page.guids.length > 0) return 'the answer repeats known items and the cursor that was sent'
-  return page.hasMore === true ? 'the answer has `hasMore`, but no items and the cursor that was sent' : null
+  return page.guids.length > 0 ? 'the answer repeats known items and the cursor that was sent' : null
 }
 
 /**
@@ -214,7 +213,7 @@ function backfillBudget({ state, config, nowMs }: StepContext, fromMs: number, u
 }
 
 /** After a rejected cursor: polls continue with a new one, and everything since the last clean poll is a gap. */
-function takeNewCursor(context: StepContext, { pageCursor, startMs, coveredToMs }: Polled): void {
+function takeNewCursor(context: StepContext, { page, pageCursor, startMs, coveredToMs }: Polled): void {
   const { head } = context.state
   context.state.cursorRefused = false
   context.state.refusedInARow += 1
@@ -222,9 +221,14 @@ function takeNewCursor(context: StepContext, { pageCursor, startMs, coveredToMs 
   remember(context, cursor)
   const fromMs = Math.min(head.lastCleanPollMs ?? startMs, startMs) - FILL_MARGIN_MS
   const gap = newGap(context, 'cursor_refused', fromMs, coveredToMs)
+  // The page goes back beyond the gap: it may show later contents of older items.
+  const isOurs = ({ revision, disclosure }: FetchedItem): boolean =>
+    revision > 1 || disclosure.timeMs >= (head.countedFromMs ?? startMs)
+  const { fetched } = addFetched(takeShared(context, page), page.fresh.filter(isOurs))
   publish(context, {
     purpose: 'probe',
-    items: [],
+    items: fetched,
+    rejected: page.rejected,
     opening: gap,
     first: { cursor, lastCleanPollMs: startMs, openGaps: [...head.openGaps, gap] },
   })

@@ -61,3 +61,45 @@ describe('the poller', () => {
     expect(gapStates(world).length).toBeLessThanOrEqual(2)
   })
 })
+
+describe('the page that brings a new cursor', () => {
+  it('publishes later contents of items from before the gap', () => {
+    const refusedMs = SEVEN + 5 * HOUR
+    const old = { guid: 'old', timeMs: SEVEN + HOUR, visibleMs: SEVEN + HOUR, content: 'before' }
+    const world: World = new World({
+      ...plan,
+      seed: 10,
+      startMs: SEVEN - MINUTE,
+      items: [old],
+      cursorsRefusedAtMs: refusedMs,
+      strange: (page) =>
+        world.nowMs < refusedMs
+          ? page
+          : { ...page, items: page.items.map(({ text }) => changed(text.replace('before', 'after'))) },
+    })
+    world.run(refusedMs + HOUR)
+    expect(world.store.events.filter(({ type }) => !isGap(type)).map(({ id }) => id)).toEqual([
+      'old',
+      'old#2',
+    ])
+  })
+})
+
+function changed(text: string) {
+  return { text, value: JSON.parse(text) as unknown }
+}
+
+it('an answer with `hasMore` and no items is an empty poll, with one fill, and no failure', () => {
+  const world = new World({
+    ...plan,
+    seed: 11,
+    startMs: SEVEN - MINUTE,
+    items: burst('a', SEVEN, MINUTE, 20),
+    stableCursors: true,
+    strange: (page, { sinceCursor }) => (sinceCursor === undefined ? page : { ...page, hasMore: true }),
+  })
+  world.run(SEVEN + 3 * HOUR)
+  expect(world.reports.filter(({ event }) => event === 'upstream.request_failed')).toEqual([])
+  expect(world.requests.filter(({ purpose }) => purpose === 'fill').length).toBeLessThan(20)
+  expect(world.missing()).toEqual([])
+})

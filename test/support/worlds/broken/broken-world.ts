@@ -172,7 +172,10 @@ export function brokenCases(plan: PlanName, seed: number): BrokenCase[] {
 }
 
 /** Plays and checks one world. */
-export function playBroken({ plan, broken, seed }: BrokenCase): BrokenVerdict {
+export function playBroken(
+  { plan, broken, seed }: BrokenCase,
+  look: (world: World) => void = () => {},
+): BrokenVerdict {
   const chance = seededChance(seed)
   const draft: Draft = { chance, items: usualItems(), rules: {}, options: {}, jumps: [] }
   for (const name of broken) breakers[name](draft)
@@ -192,6 +195,7 @@ export function playBroken({ plan, broken, seed }: BrokenCase): BrokenVerdict {
     world.options.clockOffMs = clockOffMs
   }
   world.run(END)
+  look(world)
   return verdictOn(world, upstream, draft.items)
 }
 
@@ -232,7 +236,8 @@ function verdictOn(world: World, upstream: FreeUpstream, items: readonly FreeIte
       item.timeMs < (countedFromMs ?? END) ||
       item.timeMs > END ||
       unread.some(({ fromMs, toMs }) => fromMs <= item.timeMs && item.timeMs <= toMs) ||
-      wasReconciled(world, item.timeMs, item.fromMs)
+      wasReconciled(world, item.timeMs, item.fromMs) ||
+      upstream.leftOut.has(freeText(item))
     if (isNamed) named += 1
     return !isNamed
   })

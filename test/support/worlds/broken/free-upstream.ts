@@ -54,6 +54,8 @@ export class FreeUpstream {
   readonly #cache = new Map<string, { page: Page; untilMs: number }>()
   /** Times of its good answers. */
   readonly answeredMs: number[] = []
+  /** Texts that a page by date should have had and left out. */
+  readonly leftOut = new Set<string>()
 
   constructor(items: readonly FreeItem[], rules: Partial<FreeRules>, chance: SeededChance) {
     this.#items = items
@@ -97,7 +99,9 @@ export class FreeUpstream {
       .sort((one, other) => (one.key < other.key ? 1 : -1))
     const chosen = listed.slice(0, pageSize)
     const more = listed.length > pageSize
-    const shown = chosen.filter(() => !this.#chance.yes(leftOut))
+    const missing = chosen.filter(() => this.#chance.yes(leftOut))
+    const shown = chosen.filter((one) => !missing.includes(one))
+    if (fromMs !== undefined) for (const { item } of missing) this.leftOut.add(freeText(item))
     if (order === 'oldest first') shown.reverse()
     if (order === 'any') shown.sort(() => this.#chance.next() - 0.5)
     const newest = chosen[0]
