@@ -57,6 +57,7 @@ export function createStatus({
         filled: replicator.replica.filling?.share ?? 1,
       },
       completeness: report?.completeness ?? null,
+      unreconciled: report?.unreconciled ?? null,
       gaps: report?.gaps ?? null,
       roles: [...parts.roles],
       asOf: report?.asOf ?? null,

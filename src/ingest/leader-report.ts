@@ -1,17 +1,23 @@
 /** Builds the report of the leader from the poller's state: upstream, next poll, quota and open gaps. */
-import { isoMillis } from '../core/dates.ts'
+import type { Calendar } from '../core/calendar/calendar.ts'
+import { isoMillis, isoSeconds } from '../core/dates.ts'
+import { DAY_MS } from '../core/durations.ts'
 import { quotaAt } from '../governor/quota/ledger.ts'
 import type { Completeness } from '../governor/schedule/daily-reconciliation.ts'
 import type { LeaderReport } from '../http/schemas/leader-report-schema.ts'
 import { gapOf } from './machine/publish.ts'
 import { type IngestConfig, type IngestState, nextPollAtMs } from './machine/state.ts'
 import { forecast } from './poller/ingest-metrics.ts'
+import { partsWithin, unreconciledRanges } from './reconciliation/unreconciled.ts'
+
+/** Less than the days of which the poller keeps records. */
+const NAMED_MS = 14 * DAY_MS
 
 /** What a report says of the process and its settings. */
 export interface Reporter {
   /** Host and process id. */
   processId: string
-  config: Pick<IngestConfig, 'weeklyQuota' | 'quotaReset'>
+  config: Pick<IngestConfig, 'weeklyQuota' | 'quotaReset' | 'calendar'>
   completeness: Completeness
 }
 
@@ -40,8 +46,20 @@ export function reportOf(
     },
     gaps: state.head.openGaps.map(gapOf),
     completeness,
+    unreconciled: recentlyUnreconciled(state, config.calendar, nowMs),
     upstreamAheadMs: aheadMs(state),
   }
+}
+
+/** The spans of the last two weeks that were not read again, ISO 8601, oldest first. */
+function recentlyUnreconciled({ head, skewMs }: IngestState, calendar: Calendar, nowMs: number) {
+  const presentMs = nowMs + skewMs
+  const ranges = unreconciledRanges(head, { calendar, presentMs, skewMs })
+  const recent = { fromMs: presentMs - NAMED_MS, toMs: presentMs }
+  return partsWithin(ranges, recent).map(({ fromMs, toMs }) => ({
+    from: isoSeconds(fromMs),
+    to: isoSeconds(toMs),
+  }))
 }
 
 /** Upstream's clock minus ours, ms; null before the first good poll. */

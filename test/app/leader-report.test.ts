@@ -13,6 +13,7 @@ const received: LeaderReport = {
   quota: UNKNOWN_QUOTA,
   gaps: [],
   completeness: '+day',
+  unreconciled: [],
   upstreamAheadMs: -60_000,
 }
 const own = { ...received, leader: { id: 'b:1', since: '2026-06-01T07:00:31.000Z' }, gaps: [] }

@@ -112,6 +112,7 @@ describe('the heartbeat', () => {
         },
         gaps: [gapOf(sampleGap('g'))],
         completeness: '+day',
+        unreconciled: [],
         upstreamAheadMs: -4000,
       },
     ])

@@ -10,6 +10,7 @@ import {
   completenessLevels,
   MOST_REPORTED_GAPS,
   quotaSchema,
+  unreconciledSchema,
   upstreamStates,
 } from '../../http/schemas/leader-report-schema.ts'
 
@@ -50,13 +51,14 @@ const statusSchema = z.object({
       'What the plan pays for: polls with their fills, re-scans too, a reconciliation of each day too.',
     )
     .nullable(),
+  unreconciled: unreconciledSchema.nullable(),
   gaps: z
     .array(gapSchema)
     .describe(`Gaps that are open; from a node that does not lead at most the ${MOST_REPORTED_GAPS} oldest.`)
     .nullable(),
   roles: z.array(z.string()).describe('What this node does.'),
   asOf: isoTime(
-    "When the leader said what this answer has of `leader`, `upstream`, `quota`, `completeness` and `gaps`, by the leader's clock; null where this node has heard from no leader.",
+    "When the leader said what this answer has of `leader`, `upstream`, `quota`, `completeness`, `unreconciled` and `gaps`, by the leader's clock; null where this node has heard from no leader.",
   ).nullable(),
 })
 

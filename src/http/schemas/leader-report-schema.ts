@@ -35,6 +35,13 @@ export const UNKNOWN_QUOTA: z.infer<typeof quotaSchema> = {
 /** Most gaps in a heartbeat, the oldest ones; a Kafka record has at most 1 MiB, a gap some 200 bytes. */
 export const MOST_REPORTED_GAPS = 1000
 
+/** Spans of upstream time in which an item may be missing without a gap. */
+export const unreconciledSchema = z
+  .array(z.object({ from: isoTime('Its first moment.'), to: isoTime('Its last moment.') }))
+  .describe(
+    'Spans of the last two weeks, up to now, that polls covered and no daily reconciliation has read again: what became visible there behind the cursor may be missing, and no gap shows it.',
+  )
+
 /** What a heartbeat reports beside the end of the log, the phase and plain counts. */
 export const leaderReportMembers = {
   asOf: isoTime("When the leader made this report, by the leader's clock."),
@@ -50,6 +57,7 @@ export const leaderReportMembers = {
   quota: quotaSchema,
   gaps: z.array(gapSchema).describe(`The open gaps, at most the ${MOST_REPORTED_GAPS} oldest.`),
   completeness: z.enum(completenessLevels).describe('What the plan pays for.'),
+  unreconciled: unreconciledSchema,
   upstreamAheadMs: z
     .number()
     .describe("Upstream's clock minus the leader's, ms; null before the first good poll.")
@@ -75,6 +83,7 @@ const heartbeatSchema = z
     quota: quotaSchema.nullable().catch(null),
     gaps: z.array(gapSchema).nullable().catch(null),
     completeness: z.enum(completenessLevels).nullable().catch(null),
+    unreconciled: unreconciledSchema.nullable().catch(null),
     upstreamAheadMs: z.number().nullable().catch(null),
   })
   .transform(({ type: _, openGaps, quotaRemaining, ...heartbeat }) => ({

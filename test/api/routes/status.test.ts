@@ -53,6 +53,7 @@ const unknown: Status = {
   log: { kind: 'embedded', epoch: null, oldest: 1, latest: 0 },
   copy: { sequence: 0, lagEvents: 0, lagSeconds: 0, filled: 1 },
   completeness: null,
+  unreconciled: null,
   gaps: null,
   roles: ['api'],
   asOf: null,

@@ -13,6 +13,7 @@ const whole: Status = {
   log: { kind: 'embedded', epoch: 'Epoch001', oldest: 1, latest: 7 },
   copy: { sequence: 7, lagEvents: 0, lagSeconds: 0, filled: 1 },
   completeness: '+day',
+  unreconciled: [],
   gaps: [],
   roles: ['poller', 'feed', 'api'],
   asOf: TIME,
