@@ -85,6 +85,8 @@ export const logEvents = {
     'Several pages of the upstream list were read to the end; `kind` says for which purpose.',
   'page_scan.postponed':
     'Reading several pages of the upstream list was interrupted; `reason` says why. It is tried again later.',
+  'page_scan.warned':
+    'A page of the upstream list came with warnings, or with parts above a limit that were ignored; `warnings` names them.',
   'poll.done': 'A poll of the upstream succeeded; `items` is the number of items it returned.',
   'item.stamped_ahead':
     "The time of an item lies ahead of upstream's present. It was published with `aheadof`; polls do not use its cursor, so that they see what follows.",

@@ -129,6 +129,10 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   const { purpose } = scan
   context.actions.push({ type: 'tally', purpose, result: page.fresh.length > 0 ? 'new' : 'empty' })
   context.state.request = null
+  if (page.warnings.length > 0) {
+    const fields = { kind: scan.kind, warnings: page.warnings }
+    context.actions.push({ type: 'report', level: 'warn', event: 'page_scan.warned', fields })
+  }
   const grown = withPage(scan, page)
   context.state.scan = grown
   if (page.nextCursor === null) {

@@ -150,6 +150,23 @@ describe('the poller with unreliable clocks and responses', () => {
     expect(Math.max(...sizes)).toBeLessThan(2.1 * page)
   })
 
+  it('reports the warnings of every page of a scan, as those of a poll', () => {
+    const strange: WorldOptions['strange'] = (page, { pageCursor }) =>
+      pageCursor === undefined ? page : { ...page, warnings: [`ignored at ${pageCursor}`] }
+    const world = new World({ ...plan, strange, seed: 9, startMs: SEVEN - SECOND, items: opening() })
+    world.run(SEVEN + MINUTE)
+    whole(world)
+    const pages = world.requests.filter(({ query }) => query.pageCursor !== undefined)
+    const warned = world.reports.filter(({ event }) => event === 'page_scan.warned')
+    expect(warned.length).toBeGreaterThan(0)
+    expect(warned.map(({ fields }) => fields)).toEqual(
+      pages.map(({ query }) => ({
+        kind: expect.any(String),
+        warnings: [`ignored at ${query.pageCursor}`],
+      })),
+    )
+  })
+
   it('stops at endless empty pages and leaves the backfill as an open gap', () => {
     const strange: WorldOptions['strange'] = (page, query, requests) =>
       query.sinceCursor !== undefined || query.fromMs === undefined
