@@ -74,7 +74,11 @@ export function ledgerAfterAbsence(
   if (fromMs >= nowMs) return ledger
   const { meanIntervalMs } = plannedPacing(by.plan, by.calendar)
   if (meanIntervalMs < LEAST_MEAN_INTERVAL_MS) {
+    const { fills, rescans } = reservedShares(by.plan)
+    const unitsPerMs = 1 / meanIntervalMs / (1 - fills - rescans)
     spread(ledger, 'poll', { fromMs, nowMs }, 1 / meanIntervalMs)
+    spread(ledger, 'fill', { fromMs, nowMs }, unitsPerMs * fills)
+    spread(ledger, 'sweep', { fromMs, nowMs }, unitsPerMs * rescans)
   } else simulatePolls(by, ledger, { fromMs, untilMs: nowMs })
   spread(ledger, 'gateway', { fromMs, nowMs }, (by.plan.gatewayUnits ?? 0) / WEEK_MS)
   return ledger

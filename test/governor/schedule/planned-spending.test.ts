@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { planNames, plans } from '../../../src/core/plans.ts'
+import type { Purpose } from '../../../src/core/purpose.ts'
 import { firstProfile } from '../../../src/governor/arrivals/profile.ts'
 import { quotaAt, unitsOf } from '../../../src/governor/quota/ledger.ts'
 import type { Ledger } from '../../../src/governor/quota/time-buckets.ts'
@@ -42,10 +43,15 @@ describe('the ledger after an absence', () => {
     expect(Math.min(...weeks.keys())).toBeGreaterThan(nowMs - WEEK_MS - HOUR_MS)
   })
 
-  test('counts a poll a second where the quota pays for that, without simulating each', () => {
+  test('counts a poll a second where the quota pays for that, with its share of fills and re-scans, without simulating each', () => {
     const full = by({ weeklyQuota: 1_000_000 })
     const range = { sinceMs: START_MS + 500, nowMs: START_MS + 500 + HOUR_MS }
-    expect(unitsIn(ledgerAfterAbsence(new Map(), full, range))).toBe(3600)
+    const buckets = [...ledgerAfterAbsence(new Map(), full, range).values()]
+    const sum = (purpose: Purpose): number =>
+      buckets.reduce((units, bucket) => units + (bucket[purpose] ?? 0), 0)
+    expect(sum('poll')).toBe(3600)
+    expect(sum('fill')).toBeGreaterThan(3600 * 0.06)
+    expect(sum('sweep')).toBeGreaterThan(0)
   })
 
   test('keeps what was spent before, and spends less where much was', () => {
