@@ -100,6 +100,7 @@ test('what an earlier version does not report is null, never a figure', async ()
     quota: { limit: null, used: null, remaining: 300, reset: null, forecast: null, drift: null },
     gaps: null,
     completeness: null,
+    unreconciled: null,
     upstreamAheadMs: null,
   })
 })
