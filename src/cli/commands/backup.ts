@@ -13,7 +13,9 @@ const NEEDED = /^BRIDGE_(DATA_DIR|KAFKA_BROKERS)(_FILE)?$/
 
 const flags = { json: { type: 'boolean' } } as const
 
-const HELP = `bridge backup FILE: copies the log of BRIDGE_DATA_DIR while a bridge runs, and checks the copy (docs/run/backup.md)
+const HELP = `bridge backup: copies the log of BRIDGE_DATA_DIR while a bridge runs, and checks the copy (docs/run/backup.md)
+
+  bridge backup FILE [--json]
 
 FILE is a new file, or a directory, which gets a file named by the time. The backup holds events, state,
 tokens and webhook endpoints as they were at one moment, but not the history of webhook attempts.

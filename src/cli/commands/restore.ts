@@ -15,8 +15,10 @@ import { restoreOnKafka } from './restore-kafka.ts'
 
 const flags = { json: { type: 'boolean' }, 'dry-run': { type: 'boolean' } } as const
 
-const HELP = `bridge restore BACKUP: puts a backup back into BRIDGE_DATA_DIR (docs/run/backup.md)
-bridge restore: with BRIDGE_KAFKA_BROKERS, begins a new epoch in mirrored topics (docs/run/on-kafka.md)
+const HELP = `bridge restore: puts a backup back and begins a new epoch (docs/run/backup.md)
+
+  bridge restore BACKUP [--dry-run] [--json]   into BRIDGE_DATA_DIR
+  bridge restore [--dry-run] [--json]          with BRIDGE_KAFKA_BROKERS, in mirrored topics (docs/run/on-kafka.md)
 
 BACKUP is a file of bridge backup, or a copied data directory, also BRIDGE_DATA_DIR itself after a snapshot
 of the machine was put back. Stop the bridge first; start it afterwards with bridge run.
