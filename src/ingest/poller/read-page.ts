@@ -9,10 +9,14 @@ import type { Steps } from '../../lifecycle/slices.ts'
 import { type RejectedItem, rejectedHash } from '../../log/events.ts'
 import type { Page, RawItem } from '../../upstream/page.ts'
 import type { FetchedItem, ReadPage } from '../machine/state.ts'
-import { shortened } from './shortened.ts'
+import { KEPT_BYTES, shortened } from './shortened.ts'
 
 /** Such a guid would be indistinguishable from the event id of another guid's revision. */
 const LIKE_A_REVISION = /#\d+$/
+
+/** Text of a page's unreadable items after which each further one is stored as its beginning and its hash. */
+const MOST_UNREADABLE_CHARACTERS = 8 * 1024 * 1024
+const BEGINNING_BYTES = 1024
 
 /**
  * Reads a page, which the upstream sends newest first: of two contents of one guid the upper one is the later revision. All
@@ -29,10 +33,15 @@ export function* readItems(
 ): Steps<ReadPage> {
   const held: FetchedItem[] = []
   const unreadable = new Map<string, RejectedItem>()
+  let unreadableCharacters = 0
   for (const item of page.items) {
-    const read = yield* holdItem(item, nowMs)
+    const most = unreadableCharacters < MOST_UNREADABLE_CHARACTERS ? KEPT_BYTES : BEGINNING_BYTES
+    const read = yield* holdItem(item, nowMs, most)
     if ('disclosure' in read) held.push(read)
-    else unreadable.set(rejectedHash(read.raw), read)
+    else {
+      unreadable.set(rejectedHash(read.raw), read)
+      unreadableCharacters += read.raw.length
+    }
     yield
   }
   const rejected = [...unreadable].flatMap(([hash, item]) => (isRejected(hash) ? [] : item))
@@ -55,13 +64,18 @@ export function* readItems(
   return { fresh, guids, times, count, duplicates, rejected, nextCursor, latestCursor, hasMore, warnings }
 }
 
-function* holdItem({ text, value, fault }: RawItem, nowMs: number): Steps<FetchedItem | RejectedItem> {
+/** The item, or why it is unreadable with `most` bytes of its text. */
+function* holdItem(
+  { text, value, fault }: RawItem,
+  nowMs: number,
+  most: number,
+): Steps<FetchedItem | RejectedItem> {
   const read = parseItem(value)
   if (fault === undefined && read.ok && !LIKE_A_REVISION.test(read.item.disclosure.guid)) {
     return { ...read.item, text, revision: 1, fetchedMs: nowMs }
   }
   return {
-    raw: yield* shortened(text),
+    raw: yield* shortened(text, most),
     reason: fault ?? (read.ok ? 'the guid ends like a revision' : read.reason),
     guid: read.ok ? read.item.disclosure.guid : read.guid,
     recordedtime: isoMillis(nowMs),

@@ -88,6 +88,16 @@ describe('a page of items', () => {
     expect(rejectedOf('2', long, longer, '3')).toEqual([expect.stringContaining('[800001 bytes'), '3'])
   })
 
+  it('keeps only the beginnings of unreadable items once it has 8 MiB of them, and tells them apart', () => {
+    const raw = Array.from({ length: 30 }, (_, n) => ({ text: 'x'.repeat(700_000) + n, value: null }))
+    const never = () => false
+    const { rejected } = atOnce(readItems(pageOf(...raw), () => new Map(), never, never, NOW))
+    const lengths = rejected.map((one) => one.raw.length)
+    expect(rejected).toHaveLength(30)
+    expect(lengths.filter((length) => length > 700_000)).toHaveLength(12)
+    expect(Math.max(...lengths.slice(12))).toBeLessThan(1200)
+  })
+
   it('treats an unknown item that may be beyond retention as published, but not a known one', () => {
     const published = new Map([['urn:a', { revision: 1, hash: contentHash(item('one')) }]])
     const asked: number[] = []
