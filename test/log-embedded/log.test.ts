@@ -78,6 +78,33 @@ describe('the embedded log on disk', () => {
     expect(open(dataDir).log.kind).toBe('embedded')
   })
 
+  it.each(['events', 'rejected', 'writer'])(
+    'stores a commit as a whole or not at all, also if the table %s refuses its rows',
+    async (table) => {
+      const { log, archive } = open(newFolder())
+      const writer = await claimed(log)
+      await writer.commit({ events: sampleEvents(1, 2), head: { cursor: 'one' } })
+      const refusal = "BEGIN SELECT RAISE(ABORT, 'refused'); END"
+      archive.db.exec(`CREATE TRIGGER refuse BEFORE INSERT ON ${table} ${refusal}`)
+      const commit = { events: [sampleEvent(3)], rejected: [sampleRejected(1)], head: { cursor: 'two' } }
+      await expect(writer.commit(commit)).rejects.toThrow('refused')
+      archive.db.exec('DROP TRIGGER refuse')
+      expect(archive.latest).toBe(2)
+      expect(await log.rejected(9)).toEqual([])
+      expect((await claimed(log)).state.head).toMatchObject({ sequence: 2, cursor: 'one' })
+    },
+  )
+
+  it('flushes each commit to the disk before it resolves, so that a loss of power loses none', () => {
+    const { db } = open(newFolder()).archive
+    const setting = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})
+    // sqlite.org/pragma.html#pragma_synchronous: with a write-ahead log only FULL (2) syncs at each commit.
+    expect({ mode: setting('journal_mode'), flush: setting('synchronous') }).toEqual({
+      mode: ['wal'],
+      flush: [2],
+    })
+  })
+
   it('reads the state of a version that knew fewer fields', async () => {
     const dataDir = newFolder()
     const { log, archive } = open(dataDir)

@@ -78,6 +78,33 @@ describe('the replicator', () => {
     expect([recentEvents.first, recentEvents.latest]).toEqual([1, 10])
   })
 
+  it('rebuilds a replica whose last event is another one of the same epoch and sequence', async () => {
+    const log = createMemoryLog()
+    await (await claimed(log)).commit({ events: sampleEvents(1, 10) })
+    const stored = (await followed(log, 0, 10)).slice(0, 7)
+    const archive = memoryArchive(
+      stored.map((event) => (event.sequence === 7 ? { ...event, id: 'other' } : event)),
+    )
+    const { caughtUp, lines } = following(log, archive)
+    await caughtUp(10)
+    expect(archive.committed(0, 100)).toEqual(await followed(log, 0, 10))
+    expect(lines.map(({ event }) => event)).toEqual(['replica.rebuilt'])
+  })
+
+  it('empties a replica of another epoch before anybody may read it, even if the log has more events', async () => {
+    const log = createMemoryLog()
+    const { state } = await claimed(log)
+    const writer = await claimed(log)
+    await writer.commit({ events: sampleEvents(1, 10) })
+    const archive = memoryArchive(inPlace(items(7)))
+    const { replicator } = following(log, archive)
+    const epochs: (string | null)[] = []
+    const untilComplete = replicator.replica.untilComplete(never).then(() => epochs.push(archive.epoch))
+    await replicator.caughtUp(10, state.head.epoch, never)
+    await untilComplete
+    expect(epochs).toEqual([state.head.epoch])
+  })
+
   it('loads the recent-events buffer from disk without delaying new events', async () => {
     const log = createMemoryLog()
     const writer = await claimed(log)

@@ -158,6 +158,19 @@ describe('a shard loaded from its records', () => {
     expect([fold.token, fold.number]).toEqual(['other', 0])
   })
 
+  it('keeps the row of its present owner: one of a former owner does not undo it, however late it is written', () => {
+    const row = (token: string, number: number, text: string) =>
+      readBack(rowRecord(0, { key: 'k', text }, token, number), 0)
+    const fold = folded([
+      readBack(controlRecord(0, 'epoch', 'former'), 0),
+      row('former', 1, 'old'),
+      readBack(controlRecord(0, 'epoch', 'present'), 0),
+      row('present', 1, 'new'),
+      row('former', 2, 'late'),
+    ])
+    expect([fold.rows.get('k'), fold.number, [...fold.staleKeys]]).toEqual(['new', 1, ['k']])
+  })
+
   it('is owned from the epoch record on, and free when its owner released it; control records of others are ignored', () => {
     const records = [
       [controlRecord(0, 'released', 'n'), 'free'],

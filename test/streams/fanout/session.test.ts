@@ -179,6 +179,19 @@ describe('a session', () => {
     expect(resumeAt(store.reader, lastId, 0)).toMatchObject({ after: 8 })
   })
 
+  it('sends with a heartbeat the cursor of what it has sent, not of what the node has matched for others', async () => {
+    const store = createStore(createManualClock(), 5)
+    const neverReads = { value: () => new Promise(() => {}) }
+    const reader = Object.create(store.reader, { read: neverReads }) as Store['reader']
+    const session = open({ ...store, reader }, { after: 2 })
+    session.clock.advance(15_000)
+    await session.stop()
+    const { lastId } = parse(session.text())
+    expect(session.text().toString()).toContain(': heartbeat')
+    expect(resumeAt(store.reader, lastId, 0)).toMatchObject({ after: 2 })
+    expect(session.session.cursor).toBe(store.reader.cursorAt(2))
+  })
+
   it('ends at its maximum age, once it has caught up', async () => {
     const store = createStore(createManualClock(), 5)
     const session = open(store, { after: 0, endsMs: createManualClock().now() + 20_000 })
@@ -254,8 +267,9 @@ describe('a session', () => {
     const store = createStore(createManualClock(), 10)
     const reader = Object.create(store.reader, { oldest: { get: () => 7 } }) as Store['reader']
     const session = open({ ...store, reader }, { after: 3 })
-    expect(await session.ended).toBe('fell_behind')
+    await settle()
     expect(session.text().toString()).not.toContain('disclosure')
+    expect(await session.ended).toBe('fell_behind')
   })
 
   it('reads nothing more once its node stops, however far it lags', async () => {

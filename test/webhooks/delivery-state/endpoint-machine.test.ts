@@ -242,6 +242,19 @@ describe('an endpoint with issuer order', () => {
     expect(sent(machine, 5000)).toEqual([2])
   })
 
+  test('sends an event that had to wait only when its own row is durable, even if the earlier event has ended', () => {
+    const { machine, offer, write } = machineOf({ order: 'issuer' })
+    offer(event(1, 'a'))
+    expect(sent(machine)).toEqual([1])
+    machine.ended(1, OK, at(0))
+    const batch = machine.take(cursorAt, false)
+    offer(event(2, 'a'))
+    batch?.settled()
+    expect(sent(machine)).toEqual([])
+    write()
+    expect(sent(machine)).toEqual([2])
+  })
+
   test('after a takeover sends pending events only once earlier events were read again', () => {
     const { sequence, ...rest } = event(2, 'a')
     const row = { kind: 'retry', ...rest, tries: 0, dueMs: 0, lastStatus: null } as const

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import { isGap } from '../../../src/core/event.ts'
+import type { QueuedCommit } from '../../../src/ingest/machine/state.ts'
+import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
+import { burst } from '../../support/worlds/world-upstream.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const SEVEN = Date.parse('2026-01-06T07:00:00Z')
+
+const plan = { pageSize: 100, weeklyQuota: 1_000_000, seed: 1, startMs: SEVEN - 10 * SECOND }
+
+/** What followed the polls of this burst, before any re-scan could hide a mistake. */
+function afterBurst(count: number, strange: NonNullable<WorldOptions['strange']>) {
+  const items = [...burst('old', SEVEN - MINUTE, SECOND, 5), ...burst('a', SEVEN + SECOND, SECOND, count)]
+  const world = new World({ ...plan, items, strange })
+  world.run(SEVEN + 8 * SECOND)
+  const purposes = new Set(world.requests.map(({ purpose }) => purpose))
+  return { purposes: [...purposes].sort(), missing: world.missing().length }
+}
+
+describe('a poll that may have left items out', () => {
+  it('is followed by a fill if its page is full, although upstream does not send `hasMore`', () => {
+    const strange: WorldOptions['strange'] = (page) => ({ ...page, hasMore: undefined })
+    expect(afterBurst(265, strange)).toEqual({ purposes: ['fill', 'poll'], missing: 0 })
+  })
+
+  it('is followed by a fill if upstream sends `hasMore`, although its page is not full', () => {
+    const strange: WorldOptions['strange'] = (page, { sinceCursor }) =>
+      sinceCursor !== undefined && page.items.length > 20
+        ? { ...page, items: page.items.slice(0, 20), hasMore: true }
+        : page
+    expect(afterBurst(60, strange)).toEqual({ purposes: ['fill', 'poll'], missing: 0 })
+  })
+})
+
+describe('the cursor of a poll', () => {
+  it('moves only in a commit that has its items, or an open gap over them', () => {
+    const commits: QueuedCommit['commit'][] = []
+    const refuseCommit: WorldOptions['refuseCommit'] = ({ commit }) => {
+      commits.push(commit)
+      return false
+    }
+    const items = [
+      ...burst('old', SEVEN - MINUTE, SECOND, 10),
+      ...burst('few', SEVEN + SECOND, SECOND, 30),
+      ...burst('flood', SEVEN + MINUTE, SECOND, 1500),
+    ]
+    const world = new World({ ...plan, items, refuseCommit, stableCursors: true })
+    world.run(SEVEN + 3 * MINUTE)
+    const moves = commits.filter(
+      ({ head }, index) =>
+        head?.cursor !== undefined &&
+        head.cursor !==
+          commits.slice(0, index).findLast((earlier) => earlier.head?.cursor !== undefined)?.head?.cursor,
+    )
+    const [first, ...later] = moves
+    expect(first?.head?.cursor).toContain('old')
+    expect(later.length).toBeGreaterThan(1)
+    expect(later.filter(({ events }) => events.length === 0)).toEqual([])
+    expect(later.some(({ events }) => events.some(({ type }) => isGap(type)))).toBe(true)
+    expect(world.missing()).toEqual([])
+  })
+})
