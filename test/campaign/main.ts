@@ -7,6 +7,7 @@
  * 3` disconnects the readers of the live feed in three runs: `--clients 2000` of them, each `--cuts 20` times.
  * `--webhooks 100` kills bridges that deliver webhooks 100 times, with `--kafka 4` on that release; `--seed` is the
  * first. `--broken 50` plays fifty seeds of worlds whose upstream breaks our assumptions, on every plan or `--plan`.
+ * `--mutants` breaks the source in each of the listed ways and checks that the named test fails; `--only` names some.
  */
 import { parseArgs } from 'node:util'
 import { seededChance } from '../../src/core/chance.ts'
@@ -22,6 +23,8 @@ import { brokenRuns } from './broken-worlds.ts'
 import { feedCutRuns } from './feed-cuts.ts'
 import { playKafka, playKafkaWorld } from './kafka.ts'
 import { killRuns } from './kills.ts'
+import { mutants } from './mutants/list.ts'
+import { runMutants } from './mutants/run.ts'
 import { webhookKillRuns } from './webhook-kills.ts'
 import { weekRuns } from './weeks.ts'
 import { playAll } from './worlds.ts'
@@ -127,6 +130,10 @@ const { values } = parseArgs({
     broken: { type: 'string' },
     /** On this plan only. */
     plan: { type: 'string' },
+    /** Tries the mutants of the source. */
+    mutants: { type: 'boolean', default: false },
+    /** Only these mutants, by comma. */
+    only: { type: 'string' },
     /** Runs only this many kills of bridges that deliver webhooks. */
     webhooks: { type: 'string' },
     /** Runs only this many runs with disconnected readers. */
@@ -138,7 +145,16 @@ const { values } = parseArgs({
   },
 })
 const print = (result: unknown): void => void process.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
-if (values.broken !== undefined) {
+if (values.mutants) {
+  const only = values.only?.split(',')
+  const chosen = mutants.filter(({ name }) => only?.includes(name) ?? true)
+  const results = await runMutants(chosen, ({ mutant, verdict, seconds }) => {
+    process.stderr.write(`${mutant}: ${verdict}, ${seconds} s\n`)
+  })
+  const survivors = results.filter(({ verdict }) => verdict !== 'killed').map(({ mutant }) => mutant)
+  print({ node: process.version, mutants: results.length, survivors, results })
+  process.exitCode = survivors.length > 0 || chosen.length === 0 ? 1 : 0
+} else if (values.broken !== undefined) {
   const seeds = { seeds: Number(values.broken), firstSeed: Number(values.seed), only: values.plan }
   const reports = brokenRuns(seeds, (text) => void process.stderr.write(`${text}\n`))
   print({ node: process.version, ...reports })

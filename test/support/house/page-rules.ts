@@ -79,7 +79,7 @@ export function namesInTable(page: string, heading: string): string[] {
   )
 }
 
-function quotes(text: string, title: string): boolean {
+export function quotes(text: string, title: string): boolean {
   return ["'", '"', '`'].some((quote) => text.includes(`${quote}${title}${quote}`))
 }
 

@@ -1,0 +1,143 @@
+/** Mutants of the poller: its state machine, what it sends, and what it commits. */
+import type { Mutant } from './mutant.ts'
+
+const machine = (name: string) => `src/ingest/machine/${name}.ts`
+const machineTest = (name: string, title: string) => ({ file: `test/ingest/machine/${name}.test.ts`, title })
+
+/** Mutants of `src/ingest`, and of the upstream client by which it sends. */
+export const ingestMutants: readonly Mutant[] = [
+  {
+    name: 'full-page-not-filled',
+    file: machine('poll'),
+    before: 'return page.hasMore === true || page.count >= config.pageSize',
+    after: 'return page.hasMore === true',
+    breaks: 'A full page may hide items even if upstream does not say so: a fill or an open gap follows.',
+    killedBy: machineTest(
+      'overflow',
+      'is followed by a fill if its page is full, although upstream does not send `hasMore`',
+    ),
+  },
+  {
+    name: 'has-more-not-filled',
+    file: machine('poll'),
+    before: 'return page.hasMore === true || page.count >= config.pageSize',
+    after: 'return page.count >= config.pageSize',
+    breaks: 'Every `hasMore` is followed by a fill or an open gap.',
+    killedBy: machineTest(
+      'overflow',
+      'is followed by a fill if upstream sends `hasMore`, although its page is not full',
+    ),
+  },
+  {
+    name: 'cursor-before-items',
+    file: machine('poll'),
+    before: "    publish(context, { purpose: 'poll', items: fetched, rejected: page.rejected, first })",
+    after: `    enqueue(context, 'poll', { events: [], head: first })
+    publish(context, { purpose: 'poll', items: fetched, rejected: page.rejected })`,
+    breaks: 'The upstream cursor moves in the same commit as the events that it covers.',
+    killedBy: machineTest('overflow', 'moves only in a commit that has its items, or an open gap over them'),
+  },
+  {
+    name: 'cursor-before-gap',
+    file: machine('poll'),
+    before: `    remember(context, cursor)
+    return startScan(context, {`,
+    after: `    remember(context, cursor)
+    enqueue(context, 'poll', { events: [], head: first })
+    return startScan(context, {`,
+    breaks:
+      'The cursor of an overflowing poll moves in the same commit as its items or as the open gap over them.',
+    killedBy: machineTest('overflow', 'moves only in a commit that has its items, or an open gap over them'),
+  },
+  {
+    name: 'gap-not-stored',
+    file: machine('postpone'),
+    before: 'const openGaps = [...context.state.head.openGaps, opening]',
+    after: 'const openGaps = [...context.state.head.openGaps]',
+    breaks: 'A gap that readers were told of stays in the durable head until it is filled or given up.',
+    killedBy: machineTest(
+      'machine',
+      'publishes a gap event for a fill that takes longer than two seconds, and another when it ends',
+    ),
+  },
+  {
+    name: 'refused-cursor-without-gap',
+    file: machine('poll'),
+    before: 'first: { cursor, lastCleanPollMs: startMs, openGaps: [...head.openGaps, gap] },',
+    after: 'first: { cursor, lastCleanPollMs: startMs },',
+    breaks: 'A cursor that upstream refuses is replaced only behind an open gap, which is filled.',
+    killedBy: machineTest(
+      'machine',
+      'opens a gap when upstream rejects its cursor after a stop, and fills it',
+    ),
+  },
+  {
+    name: 'revision-not-raised',
+    file: 'src/ingest/poller/read-page.ts',
+    before: 'const revision = (standing?.revision ?? 0) + 1',
+    after: 'const revision = 1',
+    breaks: 'New content of a known guid is published as its next revision.',
+    killedBy: machineTest('machine', 'publishes new content of a known guid as its next revision'),
+  },
+  {
+    name: 'unreadable-item-stored-again',
+    file: 'src/ingest/poller/read-page.ts',
+    before: 'isRejected(hash) ? [] : item',
+    after: 'item',
+    breaks: 'An unreadable item is stored once, however often upstream sends it.',
+    killedBy: {
+      file: 'test/ingest/poller/read-page.test.ts',
+      title: 'rejects each unreadable text once, and none that is already stored',
+    },
+  },
+  {
+    name: 'unreplicated-item-forgotten',
+    file: 'src/ingest/poller/not-yet-replicated.ts',
+    before: 'if (revision !== undefined && revision.sequence > this.#replica.latest)',
+    after: 'if (revision !== undefined && revision.sequence <= this.#replica.latest)',
+    breaks: 'An item that is committed but not yet in the replica is not published again.',
+    killedBy: {
+      file: 'test/ingest/poller/not-yet-replicated.test.ts',
+      title: 'count as known until the replica has them, and are then dropped',
+    },
+  },
+  {
+    name: 'sent-with-old-proof',
+    file: 'src/ingest/poller/send-permit.ts',
+    before: 'while (!signal.aborted && clock.now() - provenMs > MAX_PROOF_AGE_MS)',
+    after: 'while (!signal.aborted && clock.now() - provenMs < 0)',
+    breaks: 'A process that was frozen and fenced while its request waited sends nothing.',
+    killedBy: {
+      file: 'test/ingest/poller/send-permit.test.ts',
+      title: 'a request is not sent if its process was frozen and fenced while it waited',
+    },
+  },
+  {
+    name: 'fenced-writer-claims-again',
+    file: machine('step'),
+    before: "if (code === 'fenced') return campaign(context)",
+    after: '',
+    breaks: 'A fenced writer gives up its leadership and campaigns again; it never claims in the same term.',
+    killedBy: machineTest(
+      'broken-writer',
+      'a poller whose writer was fenced gives up its term: it campaigns, and claims only when elected again',
+    ),
+  },
+  {
+    name: 'sent-before-its-unit',
+    file: 'src/upstream/client.ts',
+    before: `    await permit.spend(purpose, now())
+    await permit.throttle(signal)
+    return transport.get(path, signal, options)`,
+    after: `    await permit.throttle(signal)
+    const sent = transport.get(path, signal, options)
+    await permit.spend(purpose, now())
+    return sent`,
+    breaks: 'A unit of quota is durable before its request is sent.',
+    killedBy: {
+      file: 'test/upstream/client.test.ts',
+      title:
+        'the unit is durable before the throttle grants a slot, and both happen before the request is sent',
+    },
+  },
+]
