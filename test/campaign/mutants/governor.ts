@@ -34,7 +34,7 @@ export const governorMutants: readonly Mutant[] = [
     breaks: 'A new leader does not know what was sent just before, so it begins without a burst.',
     killedBy: quotaTest(
       'token-bucket',
-      'after a drain the first token comes one interval later, so requests sent before the drain stay within the limit',
+      'a drained bucket grants no burst: its tokens come one at a time, each an interval later',
     ),
   },
   {

@@ -151,8 +151,10 @@ export const logMutants: readonly Mutant[] = [
   },
   {
     name: 'kafka-claim-without-fence',
-    file: 'src/log-kafka/writer/claim.ts',
-    before: '    await transactions.fence(stopped)\n',
+    file: 'src/log-kafka/writer/transactions.ts',
+    before: `      const empty = await this.#producer.transaction()
+      await empty.abort()
+`,
     after: '',
     breaks: 'A claim on Kafka fences every earlier writer before it reads anything.',
     killedBy: {

@@ -24,15 +24,29 @@ export interface MutantResult {
   breaks: string
   killedBy: string
   verdict: Verdict
+  /** What the test said as it failed, its first line: it must speak of the promise. null where it did not fail. */
+  failure: string | null
   /** Duration of the run of the test with the mutant. */
   seconds: number
 }
 
-/** How many tests of that name passed and failed; both 0 where none ran to its end. */
+/** How many tests of that name passed and failed, both 0 where none ran to its end; and the first failure. */
 interface Counts {
   passed: number
   failed: number
+  failure: string | null
 }
+
+/** The part of vitest's JSON report that is read. */
+interface Report {
+  numPassedTests: number
+  numFailedTests: number
+  testResults: readonly { assertionResults: readonly { failureMessages: readonly string[] }[] }[]
+}
+
+const NONE: Counts = { passed: 0, failed: 0, failure: null }
+/** Longest failure that is kept, in characters. */
+const LONGEST_FAILURE = 200
 
 /**
  * Tries these mutants one after the other.
@@ -74,7 +88,9 @@ async function tryMutant(mutant: Mutant, folder: string): Promise<MutantResult> 
   const { name, breaks, killedBy } = mutant
   const about = { mutant: name, breaks, killedBy: `${killedBy.file}: ${killedBy.title}` }
   const asItIs = await runTest(killedBy, folder)
-  if (asItIs.failed > 0 || asItIs.passed === 0) return { ...about, verdict: 'never_green', seconds: 0 }
+  if (asItIs.failed > 0 || asItIs.passed === 0) {
+    return { ...about, verdict: 'never_green', failure: asItIs.failure, seconds: 0 }
+  }
   const restore = applyMutant(mutant, folder)
   const stopped = new AbortController()
   // The default action of these signals would end the process with the mutant in place.
@@ -87,10 +103,10 @@ async function tryMutant(mutant: Mutant, folder: string): Promise<MutantResult> 
   process.once('SIGTERM', stop)
   const startedMs = performance.now()
   try {
-    const { passed, failed } = await runTest(killedBy, folder, stopped.signal)
+    const { passed, failed, failure } = await runTest(killedBy, folder, stopped.signal)
     const seconds = Math.round((performance.now() - startedMs) / 100) / 10
     const verdict = failed > 0 ? 'killed' : passed > 0 ? 'survived' : 'no_verdict'
-    return { ...about, verdict, seconds }
+    return { ...about, verdict, failure, seconds }
   } finally {
     restore()
     process.off('SIGINT', stop)
@@ -142,8 +158,12 @@ function countsIn(output: string): Counts {
     text = readFileSync(output, 'utf8')
   } catch {
     // vitest was ended before it could write its report.
-    return { passed: 0, failed: 0 }
+    return NONE
   }
-  const { numPassedTests: passed, numFailedTests: failed } = JSON.parse(text) as Record<string, number>
-  return { passed: passed ?? 0, failed: failed ?? 0 }
+  const { numPassedTests: passed, numFailedTests: failed, testResults } = JSON.parse(text) as Report
+  const [first] = testResults.flatMap(({ assertionResults }) =>
+    assertionResults.flatMap(({ failureMessages }) => failureMessages),
+  )
+  const failure = first?.split('\n', 1)[0]?.slice(0, LONGEST_FAILURE) ?? null
+  return { passed, failed, failure }
 }

@@ -64,6 +64,14 @@ test('a plan without room for a burst still gets its rate', () => {
   expect(ready[2]).toBeCloseTo(2 * (1000 / 0.98), 6)
 })
 
+test('a drained bucket grants no burst: its tokens come one at a time, each an interval later', () => {
+  const bucket = createTokenBucket({ ratePerSecond: 10, burst: 20 })
+  const spacingMs = 1000 / (10 * 0.98)
+  bucket.drain(0)
+  const readyMs = [bucket.take(0), bucket.take(0), bucket.take(0)]
+  expect(readyMs.map((ms) => Math.round(ms / spacingMs))).toEqual([1, 2, 3])
+})
+
 test('after a drain the first token comes one interval later, so requests sent before the drain stay within the limit', () => {
   fc.assert(
     fc.property(plan, fc.nat(5000), (figures, restartMs) => {
