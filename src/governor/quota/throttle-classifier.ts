@@ -3,7 +3,7 @@
  * Upstream uses one status for both and promises no header, so the evidence is weighed as odds. The next request tests the
  * verdict.
  */
-import { backoffMs } from '../../core/backoff.ts'
+import { type Backoff, backoffMs } from '../../core/backoff.ts'
 import { HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import type { Chance } from '../../lifecycle/clock.ts'
 
@@ -59,6 +59,8 @@ const LONGEST_SOON_MS = 25_000
 const SOON_GROWTH = 2
 /** So many of them follow a short Retry-After to the moment; later ones wait longer, for the service may send it always. */
 const EXACT_RETRIES = 4
+/** For so long after a quota that others have spent, no further 429s are retried so soon. */
+const WARY_MS = 72 * HOUR_MS
 /** Probes after them. */
 const FAR_QUOTA_PROBES = { baseMs: 5 * MINUTE_MS, factor: 4, maxMs: 6 * HOUR_MS, jitter: 0.1 }
 
@@ -77,6 +79,10 @@ export interface ClassifierState {
   refusedMs: number
   /** Consecutive verdicts `quota`. */
   quotasInARow: number
+  /** When the verdict was `quota` last, ms since 1970; null: never. */
+  lastQuotaMs: number | null
+  /** These 429s began soon after such a verdict. */
+  isWary: boolean
 }
 
 /** What is known when a 429 arrives. */
@@ -107,6 +113,13 @@ export const INITIAL_CLASSIFIER: ClassifierState = {
   hint: 'none',
   refusedMs: 0,
   quotasInARow: 0,
+  lastQuotaMs: null,
+  isWary: false,
+}
+
+/** State after a successful response. */
+export function afterSuccess({ lastQuotaMs }: ClassifierState): ClassifierState {
+  return { ...INITIAL_CLASSIFIER, lastQuotaMs }
 }
 
 /**
@@ -125,17 +138,31 @@ export function classify429(
   const odds =
     (inARow === 1 ? priorOdds(evidence) : state.odds * repeatedOdds(state, evidence)) *
     (hint === state.hint ? 1 : HINT_ODDS[hint])
-  const isSoon = isFarFromSpent(evidence) && hint !== 'long' && inARow <= SOON_RETRIES
+  const isWary = inARow === 1 ? hadQuota(state, nowMs) : state.isWary
+  const isTrusting = isFarFromSpent(evidence) && hint !== 'long' && !isWary
+  const isSoon = isTrusting && inARow <= SOON_RETRIES
   const kind = isSoon ? kindOf(Math.min(odds, 1), 1) : kindOf(odds, inARow)
   const quotasInARow = kind === 'quota' ? state.quotasInARow + 1 : 0
   const advisedMs = hint === 'short' ? (retryAfterMs ?? 0) : 0
   const waitMs =
     kind === 'quota'
-      ? quotaWaitMs(quotasInARow, hint, evidence, chance)
+      ? quotaWaitMs(
+          quotasInARow,
+          { hint, probes: isTrusting ? FAR_QUOTA_PROBES : QUOTA_PROBES },
+          evidence,
+          chance,
+        )
       : isSoon
         ? soonWaitMs(inARow, advisedMs, evidence, chance)
         : Math.max(advisedMs, throttleWaitMs(inARow, evidence, chance))
-  return { state: { inARow, odds, hint, refusedMs: nowMs, quotasInARow }, verdict: { kind, waitMs } }
+  const lastQuotaMs = kind === 'quota' ? nowMs : state.lastQuotaMs
+  const next = { inARow, odds, hint, refusedMs: nowMs, quotasInARow, lastQuotaMs, isWary }
+  return { state: next, verdict: { kind, waitMs } }
+}
+
+/** True where others have spent the quota lately: they may do so again, and early retries would be lost each time. */
+function hadQuota({ lastQuotaMs }: ClassifierState, nowMs: number): boolean {
+  return lastQuotaMs !== null && Math.abs(nowMs - lastQuotaMs) < WARY_MS
 }
 
 function hintOf(retryAfterMs: number | null): Hint {
@@ -185,11 +212,13 @@ function throttleWaitMs(inARow: number, { refillMs }: Evidence, chance: Chance):
 }
 
 /** At most until units come back, by our ledger or by the hint. */
-function quotaWaitMs(quotasInARow: number, hint: Hint, evidence: Evidence, chance: Chance): number {
-  const { retryAfterMs, resetMs, refillMs, nowMs } = evidence
-  const isSpentByOthers = isFarFromSpent(evidence) && hint !== 'long'
+function quotaWaitMs(
+  quotasInARow: number,
+  { hint, probes }: { hint: Hint; probes: Backoff },
+  { retryAfterMs, resetMs, refillMs, nowMs }: Evidence,
+  chance: Chance,
+): number {
   const hintedMs = hint === 'long' && retryAfterMs !== null ? retryAfterMs : Number.POSITIVE_INFINITY
   const resetInMs = resetMs === null || resetMs <= nowMs ? Number.POSITIVE_INFINITY : resetMs - nowMs
-  const probeMs = backoffMs(quotasInARow, isSpentByOthers ? FAR_QUOTA_PROBES : QUOTA_PROBES, chance)
-  return Math.min(probeMs, Math.max(refillMs, Math.min(hintedMs, resetInMs)))
+  return Math.min(backoffMs(quotasInARow, probes, chance), Math.max(refillMs, Math.min(hintedMs, resetInMs)))
 }

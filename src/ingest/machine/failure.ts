@@ -9,9 +9,9 @@ import { retryAfterMs } from '../../core/retry-after.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { takeRetry } from '../../governor/quota/retry-allowance.ts'
 import {
+  afterSuccess,
   type Cause,
   classify429,
-  INITIAL_CLASSIFIER,
   isFarFromSpent,
 } from '../../governor/quota/throttle-classifier.ts'
 import type { PollResult } from '../../obs/metrics.ts'
@@ -108,7 +108,7 @@ export function onProxied(context: StepContext, outcome: FundOutcome, spentMs: n
   if (!outcome.sent) refund(context, 'gateway', spentMs)
   if (outcome.kind !== 'too_many') {
     const isGood = outcome.kind === 'ok' || outcome.kind === 'not_found'
-    if (isGood && state.upstream === 'ok') state.classifier = INITIAL_CLASSIFIER
+    if (isGood && state.upstream === 'ok') state.classifier = afterSuccess(state.classifier)
     context.actions.push({ type: 'tally', purpose: 'gateway', result: resultOf(outcome) })
     return
   }
@@ -155,7 +155,7 @@ export function unblock({ state }: StepContext): void {
   state.failuresInARow = 0
   state.keyRefusalsInARow = 0
   state.failingSinceMs = null
-  state.classifier = INITIAL_CLASSIFIER
+  state.classifier = afterSuccess(state.classifier)
   state.blockedUntilMs = 0
   state.upstream = 'ok'
 }
@@ -165,7 +165,7 @@ export function unblockScans({ state }: StepContext): void {
   state.failedPagesInARow = 0
   state.scansBlockedUntilMs = 0
   state.keyRefusalsInARow = 0
-  state.classifier = INITIAL_CLASSIFIER
+  state.classifier = afterSuccess(state.classifier)
   if (state.failuresInARow === 0) state.upstream = 'ok'
 }
 
@@ -227,7 +227,7 @@ function payForRetry(context: StepContext, waitMs: number, is429: boolean): bool
 }
 
 function sharesAfter429(context: StepContext): readonly [fewest: number, share: number] {
-  return isFarFromSpent({ leftShare: leftShare(context) })
+  return isFarFromSpent({ leftShare: leftShare(context) }) && !context.state.classifier.isWary
     ? [FAR_FEWEST_RETRIES_429, FAR_RETRY_SHARE_429]
     : [FEWEST_RETRIES_429, RETRY_SHARE_429]
 }

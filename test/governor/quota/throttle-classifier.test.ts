@@ -50,6 +50,14 @@ test('a spent quota costs sixteen requests in its first day, two more than with 
   }
 })
 
+test('after a quota that others have spent, 429s are probed as before for three days, then retried soon again', () => {
+  const spent = { ...INITIAL_CLASSIFIER, lastQuotaMs: NOW_MS - 24 * HOUR_MS }
+  expect(row(3, {}, spent).map(({ waitMs }) => waitMs / SECOND_MS)).toEqual([3, 60, 60])
+  expect(kinds(3, {}, spent)).toEqual(['unknown', 'unknown', 'quota'])
+  const longAgo = { ...INITIAL_CLASSIFIER, lastQuotaMs: NOW_MS - 73 * HOUR_MS }
+  expect(row(7, {}, longAgo)).toEqual(row(7))
+})
+
 test('with a ledger nearly spent, two probes classify a 429: after 1.5 refill times, then 30', () => {
   expect(row(3, nearlySpent)).toEqual([
     { kind: 'unknown', waitMs: 3 * SECOND_MS },
