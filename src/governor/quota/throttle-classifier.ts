@@ -53,7 +53,7 @@ const FAR_FROM_SPENT = 0.1
  * Retries within half a minute while the ledger is far from spent. More would cost a quota that others have spent over two
  * units a day above the probes of a quota verdict.
  */
-const SOON_RETRIES = 8
+const SOON_RETRIES = 6
 /** Longest of their waits, before jitter. */
 const LONGEST_SOON_MS = 25_000
 const SOON_GROWTH = 2
@@ -62,7 +62,7 @@ const EXACT_RETRIES = 4
 /** For so long after a quota that others have spent, no further 429s are retried so soon. */
 const WARY_MS = 72 * HOUR_MS
 /** Probes after them. */
-const FAR_QUOTA_PROBES = { baseMs: 5 * MINUTE_MS, factor: 4, maxMs: 6 * HOUR_MS, jitter: 0.1 }
+const FAR_QUOTA_PROBES = { baseMs: 4 * MINUTE_MS, factor: 3, maxMs: 6 * HOUR_MS, jitter: 0.1 }
 
 /** Cause of a 429; `unknown` while a probe is needed. */
 export type Cause = 'throttle' | 'quota' | 'unknown'
@@ -123,7 +123,7 @@ export function afterSuccess({ lastQuotaMs }: ClassifierState): ClassifierState 
 }
 
 /**
- * Classifies one 429. While our ledger is far from spent, eight retries wait for 1.5 refill times, then twice as long, up
+ * Classifies one 429. While our ledger is far from spent, six retries wait for 1.5 refill times, then twice as long, up
  * to 25 s, or for a plausible Retry-After. Otherwise `throttle` and `unknown` wait for 1.5 refill times, then twenty times
  * as long, up to five minutes. `quota` waits for its reset, with probes in between.
  */

@@ -210,7 +210,15 @@ function judged(
   state.classifier = classifier
   state.upstream = verdict.kind === 'quota' ? 'quota' : 'throttled'
   const result = verdict.kind === 'quota' ? 'quota' : 'throttled'
-  return { result, cause: verdict.kind, waitMs: verdict.waitMs }
+  return { result, cause: verdict.kind, waitMs: Math.min(verdict.waitMs, untilOpeningMs(context)) }
+}
+
+/** Time until the release hours of today begin: no wait after a 429 goes past them. Infinite after that moment. */
+function untilOpeningMs({ state, config, nowMs }: StepContext): number {
+  const presentMs = nowMs + state.skewMs
+  const { calendar } = config
+  const openingMs = calendar.releaseWindow(calendar.londonDate(presentMs))?.fromMs ?? presentMs
+  return openingMs > presentMs ? openingMs - presentMs : Number.POSITIVE_INFINITY
 }
 
 /** Takes a unit for a retry after that wait, where it is sooner than a poll; false where none is left. */

@@ -71,7 +71,7 @@ test('after a success the next 429 is classified from scratch', () => {
   const fresh = poller()
   const { fails, wait, answers, state } = fresh
   const first = fails(tooMany)
-  for (let times = 0; times < 8; times++) wait(fails(tooMany))
+  for (let times = 0; times < 6; times++) wait(fails(tooMany))
   expect(state.upstream).toBe('quota')
   answers()
   expect(fails(tooMany)).toBe(first)
@@ -128,14 +128,14 @@ test.each([
 
 test('each 429 is counted with its verdict, even an unknown one, and logged', () => {
   const { fails, wait, state, actions } = poller()
-  for (let times = 0; times < 9; times++) wait(fails(tooMany))
+  for (let times = 0; times < 7; times++) wait(fails(tooMany))
   expect(state.upstream).toBe('quota')
   expect(actions.flatMap((action) => (action.type === 'tally' ? action.cause : []))).toEqual([
-    ...Array.from({ length: 8 }, () => 'unknown'),
+    ...Array.from({ length: 6 }, () => 'unknown'),
     'quota',
   ])
   const verdicts = actions.flatMap((action) => (action.type === 'report' ? action.fields.verdict : []))
-  expect(verdicts).toEqual([...Array.from({ length: 8 }, () => 'unknown'), 'quota'])
+  expect(verdicts).toEqual([...Array.from({ length: 6 }, () => 'unknown'), 'quota'])
 })
 
 test('six plain 429s in a row with a full quota: each retry leaves within 30 s', () => {
@@ -156,4 +156,17 @@ test('three 429s in a row with `Retry-After: 3` are each retried after three sec
     expect(waitMs).toBe(3000)
     wait(waitMs)
   }
+})
+
+test('no wait after a 429 goes past the moment when releases begin', () => {
+  const { fails, wait } = poller(350)
+  wait(17 * HOUR_MS)
+  let openedMs = 0
+  for (let passedMs = 17 * HOUR_MS; passedMs < 40 * HOUR_MS; ) {
+    const waitMs = fails(tooMany)
+    wait(waitMs)
+    passedMs += waitMs
+    if (passedMs >= 24 * HOUR_MS && openedMs === 0) openedMs = passedMs
+  }
+  expect(openedMs).toBe(24 * HOUR_MS)
 })
