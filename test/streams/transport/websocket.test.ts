@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { LAST_GOOD_POLL, NEXT_POLL, startApi, until } from '../../support/http/api-server.ts'
-import { EPOCH } from '../../support/store.ts'
+import { EPOCH, REPLICA } from '../../support/store.ts'
 import { AUTH, openStream, subscribed } from '../../support/streams/ws-client.ts'
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
@@ -151,8 +151,8 @@ describe('GET /v1/stream', () => {
     expect(client.sequences().slice(1)).toEqual([50, 51, 52])
   })
 
-  test('waits on a cursor ahead of this node', async () => {
-    await using api = await startApi({ count: 5 })
+  test('waits on a cursor ahead of this node’s replica', async () => {
+    await using api = await startApi({ count: 5, replica: REPLICA })
     const client = await openStream(api)
     client.send({ action: 'subscribe', from: { after: cursorAt(7) } })
     await client.next('subscribed')
