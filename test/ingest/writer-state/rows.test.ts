@@ -101,4 +101,17 @@ describe('the stored state of the poller', () => {
     })
     expect([...changed]).toEqual([['head/cursor', '"next"']])
   })
+
+  it('are damage where a bound of a gap cannot be read, never a bound in 1970', () => {
+    for (const bound of ['from', 'to', 'openedAt']) {
+      const broken = STORED.map(([key, text]) =>
+        key === 'gap/mk2'
+          ? ([key, text.replace(new RegExp(`"${bound}":"[^"]*"`), `"${bound}":"soon"`)] as const)
+          : ([key, text] as const),
+      )
+      expect(() => claimedState(claimOf(broken))).toThrow(
+        expect.objectContaining({ code: 'log_damaged', message: expect.stringContaining('"soon"') }),
+      )
+    }
+  })
 })

@@ -30,7 +30,8 @@ export function longPauses(world: World): string[] {
       .reduce((sum, { fields }) => sum + Number(fields.waitMs), 0)
     // A new process waits from the last request, which may have been a page.
     const isNew = world.claimsMs.some((claimMs) => claimMs >= before.atMs && claimMs < atMs)
-    const allowedMs = Math.max((isNew ? 2 : 1.5) * before.plannedMs, waitMs) + SLACK_MS
+    // Clocks that are set during a wait move its end a little.
+    const allowedMs = Math.max((isNew ? 2 : 1.5) * before.plannedMs, 1.01 * waitMs) + SLACK_MS
     const pauseMs = atMs - before.atMs
     if (pauseMs <= allowedMs) return []
     return `${minutes(pauseMs)} from ${new Date(before.atMs).toISOString()}, allowed ${minutes(allowedMs)}`
