@@ -189,7 +189,9 @@ describe.skipIf(shared === null)('the guide for Kafka consumers', () => {
     const [, table = ''] = page.split('\n## Records\n')
     const section = table.split('\n## ')[0] ?? ''
     const named = [...section.matchAll(/`((?:ce_|content-)[\w-]+)`/g)].map(([, name = '']) => name)
-    const event = { ...eventAt(written + 1), late: true, replacesid: 'urn:newsml:example:1' }
+    const sample = eventAt(written + 1)
+    const rare = { late: true, aheadof: sample.time, replacesid: 'urn:newsml:example:1' }
+    const event = { ...sample, ...rare }
     await writer.commit({ events: [event] })
     const headers = await eventually(
       () => headersOf(`${prefix}.all`),
