@@ -28,8 +28,8 @@ export function swapIn(dataDir: string, nowMs: number): string | null {
 }
 
 /**
- * Completes a restore that was interrupted after its log was ready; null where none was. `replaced` as `swapIn` returns it. To
- * be called by whoever has locked the directory.
+ * Completes a restore that was interrupted after its log was ready; null where none was. `replaced` as `swapIn` returns it.
+ * The caller has locked the directory.
  */
 export function finishSwap(dataDir: string, nowMs: number): { replaced: string | null } | null {
   const ready = join(dataDir, READY)

@@ -79,7 +79,7 @@ describe('a restore', () => {
     expect(await log.table('tokens').load()).toEqual(new Map([['a', { name: 'one' }]]))
   })
 
-  it('tells every reader with an older cursor, who misses nothing of what came after the backup', async () => {
+  it('gives every reader with an older cursor a gap, so that it misses nothing of what came after the backup', async () => {
     const { dataDir, backup, cursorAt } = await backedUpLog(30, 50)
     restore(dataDir, backup)
     const { log, archive } = logs.open(dataDir)

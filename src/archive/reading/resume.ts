@@ -30,7 +30,7 @@ export type Resume =
 
 /**
  * Whether a cursor of the reader's epoch belongs to another history: a backup was put back without a new epoch, and the
- * sequence now names another event or none. Its time tells them apart. A cursor ahead of a replica may still turn out to be
+ * sequence now names another event or none. Its time shows which. A cursor ahead of a replica may still turn out to be
  * right or wrong: it must be checked again once the replica has reached it.
  */
 export function isOfOtherHistory(reader: Reader, { sequence, timeMs }: Cursor): boolean {

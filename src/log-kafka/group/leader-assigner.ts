@@ -13,7 +13,7 @@ export interface Candidacy {
   holds: boolean
   /** When its process began to wait, ms since 1970, its own clock. */
   sinceMs: number
-  /** Events that its replica lacks; 0: it is complete, also where the member's version does not tell. */
+  /** Events that its replica lacks; 0: it is complete, also where the member's version does not report it. */
   missing: number
 }
 

@@ -31,9 +31,9 @@ class GroupElections {
   readonly #member: GroupMember
   #sinceMs = 0
   #replica: ReplicaStanding = COMPLETE
-  /** What the last join said of the replica. */
-  #toldMissing = 0
-  /** It waits for the replica, to tell the group. */
+  /** What the last join reported of the replica. */
+  #reportedMissing = 0
+  /** It waits for the replica, to rejoin then. */
   #isWaiting = false
   #tenure: Tenure | null = null
   #won = Promise.withResolvers<Tenure>()
@@ -43,8 +43,8 @@ class GroupElections {
   constructor(place: GroupPlace) {
     this.#place = place
     const assigner = leaderAssigner(() => {
-      this.#toldMissing = this.#replica.missing
-      return { holds: this.stillHolds(), sinceMs: this.#sinceMs, missing: this.#toldMissing }
+      this.#reportedMissing = this.#replica.missing
+      return { holds: this.stillHolds(), sinceMs: this.#sinceMs, missing: this.#reportedMissing }
     })
     const events = {
       unavailable: 'leader.group_unavailable',
@@ -99,7 +99,7 @@ class GroupElections {
     }
     if (!isLeader) {
       this.#lose('the group has given the partition to another process')
-      return this.#tellOnceComplete()
+      return this.#rejoinOnceComplete()
     }
     if (this.#tenure !== null) return
     this.#tenure = { lost: new AbortController(), memberId }
@@ -116,14 +116,14 @@ class GroupElections {
     lost.abort()
   }
 
-  /** Tells the group of a replica that was incomplete at the last join, so that an incomplete leader gives way. */
-  #tellOnceComplete(): void {
+  /** Rejoins once a replica is complete that was not at the last join, so that an incomplete leader gives way. */
+  #rejoinOnceComplete(): void {
     const leaving = this.#candidacy?.leaving.signal
-    if (this.#toldMissing === 0 || leaving === undefined || this.#isWaiting) return
+    if (this.#reportedMissing === 0 || leaving === undefined || this.#isWaiting) return
     this.#isWaiting = true
     void this.#replica.untilComplete(leaving).then(() => {
       this.#isWaiting = false
-      if (!leaving.aborted && this.#tenure === null && this.#toldMissing > 0) this.#member.rejoin()
+      if (!leaving.aborted && this.#tenure === null && this.#reportedMissing > 0) this.#member.rejoin()
     })
   }
 

@@ -17,7 +17,7 @@ export interface AcceptedSettings {
 }
 
 /**
- * The wanted settings as far as the cluster accepts them. `refusalOf` tells why it refuses a topic with these settings;
+ * The wanted settings as far as the cluster accepts them. `refusalOf` returns why it refuses a topic with these settings;
  * null where it does not.
  * @throws BridgeError `kafka` when it refuses even the essential ones; what `refusalOf` throws
  */

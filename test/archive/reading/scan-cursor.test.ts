@@ -13,7 +13,7 @@ import { eventWith, inPlace, memoryArchive } from '../samples.ts'
 
 /**
  * An index of events that all have one word, as one segment. Of its pages, which are numbered from 1 on, only the first two and
- * the last two are left: whoever reads another one fails.
+ * the last two are left: reading another one fails.
  */
 function writeIndexOfOneWord(path: string, events: number): void {
   const archive = openArchive({ path, nativeKind: 'Native', durable: false })
@@ -23,7 +23,7 @@ function writeIndexOfOneWord(path: string, events: number): void {
   })
   archive.db.exec("INSERT INTO terms(terms) VALUES('optimize')")
   archive.close()
-  // SQLite protects the tables behind an index, unless it is told not to.
+  // SQLite protects the tables behind an index, unless `defensive` is off.
   const raw = new DatabaseSync(path, { defensive: false })
   const pages = 'SELECT id FROM terms_data WHERE id > (1 << 37) AND (id & (1 << 36)) = 0 ORDER BY id'
   const ids = raw

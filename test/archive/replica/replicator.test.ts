@@ -161,7 +161,7 @@ describe('the replicator', () => {
     expect([archive.latest, archive.epoch, replicator.replica.filling]).toEqual([0, null, null])
   })
 
-  it('takes the events that a restore kept into the present epoch, and tells readers what the epochs share', async () => {
+  it('takes the events that a restore kept into the present epoch, and knows what the epochs share', async () => {
     const log = createMemoryLog()
     const writer = await claimed(log)
     await writer.commit({ events: sampleEvents(1, 20) })

@@ -27,7 +27,7 @@ describe('a replica', () => {
     expect(replica.filling).toBe(null)
   })
 
-  it('tells how many events it lacks, and nothing certain before the comparison', () => {
+  it('reports how many events it lacks, and nothing certain before the comparison', () => {
     const { here, replica } = replicaOf(1, 6)
     expect(replica.missing).toBe(Number.MAX_SAFE_INTEGER)
     replica.compared(8)

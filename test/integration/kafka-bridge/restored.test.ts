@@ -51,7 +51,7 @@ describe.skipIf(brokers.length === 0)('a log on Kafka with a new epoch', () => {
 })
 
 describe.skipIf(brokers.length === 0)('bridge restore with Kafka', () => {
-  it('continues a mirror that lags, and tells a reader of the lost end, who misses nothing', async () => {
+  it('continues a mirror that lags, and gives a reader of the lost end a gap, so that it misses nothing', async () => {
     const lost = logs.open(kafkaLogOptions(brokers))
     const before = await claimed(lost)
     await before.commit({ events: sampleEvents(1, 8), head: { cursor: 'c' } })
@@ -82,7 +82,7 @@ describe.skipIf(brokers.length === 0)('bridge restore with Kafka', () => {
     expect(await bridge.stop()).toBe(0)
   }, 60_000)
 
-  it('is refused while a bridge leads, then begins an epoch of which every reader is told', async () => {
+  it('is refused while a bridge leads, then begins an epoch that every reader gets with a gap', async () => {
     const options = kafkaLogOptions(brokers)
     const { prefix } = options.topics
     const log = logs.open(options)

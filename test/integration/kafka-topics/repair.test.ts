@@ -1,6 +1,6 @@
 /**
- * Tests `bridge repair` on topics that disagree as after a mirror has copied them one by one: the log goes on, readers are
- * told of what was lost, and a gap is open over it.
+ * Tests `bridge repair` on topics that disagree as after a mirror has copied them one by one: the log goes on, readers learn
+ * what was lost, and a gap is open over it.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
@@ -91,7 +91,7 @@ describe.skipIf(brokers.length === 0)('bridge repair', () => {
     expect([again.code, again.done]).toMatchObject([0, { repaired: false, sequence: 5 }])
   })
 
-  it('begins a new epoch after lost events, opens a gap over them, and tells readers of the topic', async () => {
+  it('begins a new epoch after lost events, opens a gap over them, and shows it to readers of the topic', async () => {
     const { prefix, epoch, options } = await withStateAt(9)
     const { code, done, stderr } = await repair(prefix, '--yes')
     expect(stderr).toContain('5 events after')
@@ -107,7 +107,7 @@ describe.skipIf(brokers.length === 0)('bridge repair', () => {
     expect(idsOf(events).slice(0, 3)).toEqual(idsOf(sampleEvents(1, 3)))
     expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6])
     expect(events[4]?.type).toBe('bridge.gap.opened.v1')
-    // Readers of the topic are told by the epoch of the records; a replica takes all of them for the present one.
+    // Readers of the topic see it by the epoch of the records; a replica takes all of them for the present one.
     expect(events.map((event) => event.epoch)).toEqual([epoch, epoch, epoch, epoch, present, present])
     expect(await log.end(AbortSignal.timeout(20_000))).toEqual({
       epoch: present,

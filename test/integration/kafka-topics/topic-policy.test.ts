@@ -85,7 +85,7 @@ describe.skipIf(runtime === null || jars === null)('a cluster with a policy for 
     expect(limit).toEqual({ 'max.message.bytes': String((65 * MIB) / 8) })
   })
 
-  it('whose other topics allow unclean elections gets topics that forbid them, and the doctor tells of those that do not', async () => {
+  it('whose other topics allow unclean elections gets topics that forbid them, and the doctor reports those that do not', async () => {
     const options = kafkaLogOptions(cluster.brokers)
     const { prefix } = options.topics
     const admin = kafkaClient(cluster.brokers).admin()

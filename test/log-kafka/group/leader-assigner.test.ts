@@ -68,7 +68,7 @@ describe('the leader assigner', () => {
     )
   })
 
-  it('takes a member of a version that does not tell for complete', async () => {
+  it('takes a member of a version that does not report it for complete', async () => {
     const filling = { holds: true, sinceMs: 1, missing: 7 }
     expect(await assigned({ filling, old: { holds: false, sinceMs: 2 } })).toEqual({
       filling: {},
