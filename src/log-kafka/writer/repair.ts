@@ -2,7 +2,7 @@
  * Corrects the writer's state where it names another last event than the topic of all events has. Two topics that a mirror
  * copies one by one may differ by some transactions.
  */
-import { earlierAfterRestore } from '../../archive/store/earlier-epochs.ts'
+import { earlierAfterRestore } from '../../log-shared/earlier-epochs.ts'
 import { newEpoch } from '../../log-shared/epoch.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'
 import { eventOf } from '../client/records.ts'

@@ -2,11 +2,11 @@
  * Writes to the log, one Kafka transaction for each operation, until the first error. Only a new claim, which fences this
  * writer, can then read what is stored.
  */
-import { earlierAfterRestore } from '../../archive/store/earlier-epochs.ts'
 import type { Committed } from '../../core/event.ts'
 import { type BridgeError, isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Commit, RowChanges, Writer } from '../../log/events.ts'
+import { earlierAfterRestore } from '../../log-shared/earlier-epochs.ts'
 import { newEpoch } from '../../log-shared/epoch.ts'
 import { fencedError } from '../../log-shared/fenced.ts'
 import { checkCommitSize, sequenceEvents } from '../../log-shared/place-rows.ts'

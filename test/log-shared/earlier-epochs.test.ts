@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { earlierAfterRestore, sharedThrough } from '../../../src/archive/store/earlier-epochs.ts'
+import { sharedThrough } from '../../src/archive/store/earlier-epochs.ts'
+import { earlierAfterRestore } from '../../src/log-shared/earlier-epochs.ts'
 
 const log = (epoch: string, through: number | null = null, epochs: Record<string, number> = {}) => ({
   epoch,
