@@ -17,7 +17,7 @@ import { systemClock } from '../src/lifecycle/clock.ts'
 import { openDatabase } from '../src/storage/database.ts'
 import { type Figure, formatFigure } from './figures.ts'
 import { syntheticEvents, syntheticIsin } from './support/synthetic-events.ts'
-import { timed } from './support/timed.ts'
+import { type Timing, timed, timingFigures } from './support/timed.ts'
 
 const HELD = 500_000
 const BATCH = 1000
@@ -100,20 +100,11 @@ export async function benchQueries(store: BenchStore): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const [name, filter] of queries) {
     const reader = coldReader(store.archive)
-    const took: number[] = []
-    const held: number[] = []
+    const runs: Timing[] = []
     for (let run = 0; run < RUNS; run++) {
-      const { tookMs, heldMs } = await timed(() => readUpTo(reader, filter, store.archive.latest, 1000))
-      took.push(tookMs)
-      held.push(heldMs)
+      runs.push(await timed(() => readUpTo(reader, filter, store.archive.latest, 1000)))
     }
-    figures.push({ name: `query, ${name}`, unit: 'ms', values: took })
-    figures.push({
-      name: '  longest block of the event loop',
-      unit: 'ms',
-      values: held,
-      goal: { atMost: 50 },
-    })
+    figures.push(...timingFigures(`query, ${name}`, runs))
   }
   return figures
 }
@@ -146,7 +137,7 @@ export async function benchArchive(held: number = HELD): Promise<Figure[]> {
 }
 
 /** A reader whose recent-events buffer is empty, so that everything comes from the archive. */
-function coldReader(archive: Archive): Reader {
+export function coldReader(archive: Archive): Reader {
   return createReader(archive, new RecentEvents(archive.latest), systemClock)
 }
 

@@ -10,7 +10,7 @@ import { systemClock } from '../src/lifecycle/clock.ts'
 import type { BenchStore } from './archive.ts'
 import type { Figure } from './figures.ts'
 import { syntheticIsin } from './support/synthetic-events.ts'
-import { type Stopwatch, timed } from './support/timed.ts'
+import { type Stopwatch, type Timing, timed, timingFigures } from './support/timed.ts'
 
 const RUNS = 5
 const PAGE = 200
@@ -50,20 +50,11 @@ export async function benchMirror(
   const { signal } = new AbortController()
   const figures: Figure[] = []
   for (const [name, list] of Object.entries(lists)) {
-    const took: number[] = []
-    const held: number[] = []
+    const timings: Timing[] = []
     for (let run = 0; run < runs; run++) {
-      const { tookMs, heldMs } = await timed(async () => void (await list(store, signal)), now)
-      took.push(tookMs)
-      held.push(heldMs)
+      timings.push(await timed(async () => void (await list(store, signal)), now))
     }
-    figures.push({ name: `/v2, ${name}`, unit: 'ms', values: took })
-    figures.push({
-      name: '  longest block of the event loop',
-      unit: 'ms',
-      values: held,
-      goal: { atMost: 50 },
-    })
+    figures.push(...timingFigures(`/v2, ${name}`, timings))
   }
   return figures
 }

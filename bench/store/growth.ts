@@ -5,19 +5,18 @@
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { createReader, type Reader } from '../../src/archive/reading/reader.ts'
-import { RecentEvents } from '../../src/archive/reading/recent-events.ts'
+import type { Reader } from '../../src/archive/reading/reader.ts'
 import { type Archive, openArchive } from '../../src/archive/store/archive.ts'
 import { termsOf } from '../../src/archive/store/index-terms.ts'
 import { readFacts } from '../../src/archive/store/stored.ts'
 import { seededChance } from '../../src/core/chance.ts'
 import type { Filter } from '../../src/core/filter/filter.ts'
-import { systemClock } from '../../src/lifecycle/clock.ts'
 import type { Database } from '../../src/storage/database.ts'
+import { coldReader } from '../archive.ts'
 import { type Figure, quantile } from '../figures.ts'
 import { benchMirror } from '../mirror.ts'
 import { syntheticEvents, syntheticIsin } from '../support/synthetic-events.ts'
-import { processorMs, timed } from '../support/timed.ts'
+import { processorMs, type Timing, timed, timingFigures } from '../support/timed.ts'
 
 const EVENTS = 10_000_000
 const MADE = 500_000
@@ -56,8 +55,8 @@ function filled(path: string, events: number): Archive {
       'SELECT sequence, facts FROM facts WHERE sequence <= ?',
     )
     for (const row of facts.iterate(MADE)) {
-      const { headline } = readFacts(row.facts)
-      insert.run(row.sequence, termsOf(readFacts(row.facts)), headline)
+      const stored = readFacts(row.facts)
+      insert.run(row.sequence, termsOf(stored), stored.headline)
     }
   })
   const span = db.prepare<{ ms: number }>(
@@ -111,28 +110,16 @@ async function searchFigures(archive: Archive): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const [name, filter] of Object.entries(searches)) {
     const chance = seededChance(1)
-    const [took, held]: [number[], number[]] = [[], []]
+    const timings: Timing[] = []
     for (let read = 0; read < READS; read++) {
       const after = chance.between(0, archive.latest - 1)
+      // A reader of its own, so that nothing is left from the read before.
       const reader = coldReader(archive)
-      const { tookMs, heldMs } = await timed(() => readPage(reader, { ...filter }, after), processorMs)
-      took.push(tookMs)
-      held.push(heldMs)
+      timings.push(await timed(() => readPage(reader, { ...filter }, after), processorMs))
     }
-    figures.push({ name: `a page: ${name}`, unit: 'ms', values: took })
-    figures.push({
-      name: '  longest block of the event loop',
-      unit: 'ms',
-      values: held,
-      goal: { atMost: 50 },
-    })
+    figures.push(...timingFigures(`a page: ${name}`, timings))
   }
   return figures
-}
-
-/** Every read has a search of its own, so that nothing is left from the read before. */
-function coldReader(archive: Archive): Reader {
-  return createReader(archive, new RecentEvents(archive.latest), systemClock)
 }
 
 function readPage(reader: Reader, filter: Filter, after: number): Promise<unknown> {
