@@ -15,10 +15,10 @@ export interface BrokenReport {
   failed: string[]
 }
 
-/** Plays the worlds of that many seeds. `tell` gets each broken promise at once. */
+/** Plays the worlds of that many seeds. `notify` gets each broken promise at once. */
 export function brokenRuns(
   { seeds, firstSeed, only }: { seeds: number; firstSeed: number; only: string | undefined },
-  tell: (text: string) => void,
+  notify: (text: string) => void,
 ): Partial<Record<PlanName, BrokenReport>> {
   const reports: Partial<Record<PlanName, BrokenReport>> = {}
   for (const plan of planNames.filter((name) => only === undefined || name === only)) {
@@ -34,7 +34,7 @@ export function brokenRuns(
         if (broken.length === 0) continue
         const text = `${plan}, seed ${seed}, untrue: ${one.broken.join(' + ')}: ${broken.join('; ')}`
         report.failed.push(text)
-        tell(text)
+        notify(text)
       }
     }
     reports[plan] = report

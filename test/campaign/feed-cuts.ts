@@ -134,17 +134,17 @@ export interface FeedCutReport {
   failed: string[]
 }
 
-/** Plays this many runs with consecutive seeds from `seed` on; even ones start a new log. Calls `tell` for each. */
+/** Plays this many runs with consecutive seeds from `seed` on; even ones start a new log. Calls `notify` for each. */
 export async function feedCutRuns(
   runs: number,
-  { tell, ...first }: Omit<FeedCuts, 'forgets'> & { tell: (run: FeedCutRun) => void },
+  { notify, ...first }: Omit<FeedCuts, 'forgets'> & { notify: (run: FeedCutRun) => void },
 ): Promise<FeedCutReport> {
   const report: FeedCutReport = { runs: [], failed: [] }
   for (let seed = first.seed; report.runs.length < runs; seed++) {
     const run = await feedCutRun({ ...first, seed, forgets: seed % 2 === 0 })
     report.runs.push(run)
     if (run.broken.length > 0) report.failed.push(`seed ${seed}: ${run.broken.join('; ')}`)
-    tell(run)
+    notify(run)
   }
   return report
 }

@@ -56,7 +56,7 @@ export interface KafkaCampaign {
   /** Worlds at the same time. */
   workers: number
   /** Called for each checked world; `lines`: what its bridges logged. */
-  tell: (played: PlayedChaos, failure: KafkaFailure | null, lines: string) => void
+  notify: (played: PlayedChaos, failure: KafkaFailure | null, lines: string) => void
 }
 
 /** Every script with each seed on each release: two worlds a seed, one of one node and one of three. */
@@ -65,7 +65,7 @@ export async function playKafka({
   seeds,
   nodes,
   workers,
-  tell,
+  notify,
 }: KafkaCampaign): Promise<KafkaReport> {
   const report: KafkaReport = { releases: [], failures: [] }
   for (const version of versions) {
@@ -84,7 +84,7 @@ export async function playKafka({
         const failure =
           played.broken.length > 0 ? { again: commandFor(next, version), broken: played.broken } : null
         if (failure !== null) report.failures.push(failure)
-        tell(played, failure, lines)
+        notify(played, failure, lines)
       }
     }
     await Promise.all(Array.from({ length: workers }, work))

@@ -163,7 +163,7 @@ if (values.mutants) {
   const report = await webhookKillRuns(Number(values.webhooks), {
     version: values.kafka ?? null,
     firstSeed: Number(values.seed),
-    tell: (run) => void process.stderr.write(`${JSON.stringify(run)}\n`),
+    notify: (run) => void process.stderr.write(`${JSON.stringify(run)}\n`),
   })
   print({ node: process.version, ...report })
   process.exitCode = report.failed.length > 0 ? 1 : 0
@@ -173,7 +173,7 @@ if (values.mutants) {
     readers: Number(values.clients),
     cuts: Number(values.cuts),
     speed: Number(values.speed),
-    tell: (run) => void process.stderr.write(`${JSON.stringify(run)}\n`),
+    notify: (run) => void process.stderr.write(`${JSON.stringify(run)}\n`),
   })
   print({ node: process.version, ...report })
   process.exitCode = report.failed.length > 0 ? 1 : 0
@@ -190,7 +190,7 @@ if (values.mutants) {
     seeds,
     nodes: values.nodes === '1' ? 1 : values.nodes === '3' ? 3 : null,
     workers: Number(values.workers),
-    tell({ kafka, nodes, seed, seconds }, failure, lines) {
+    notify({ kafka, nodes, seed, seconds }, failure, lines) {
       const verdict = failure === null ? 'whole' : `${failure.again}\n  ${failure.broken.join('\n  ')}`
       const took = Math.round(Object.values(seconds).reduce((sum, one) => sum + one, 0))
       process.stderr.write(`kafka ${kafka}, ${nodes} nodes, seed ${seed}, ${took} s: ${verdict}\n`)

@@ -185,15 +185,15 @@ const KILLS_A_RUN = 10
 
 /**
  * Runs this many kills, ten per run, with consecutive seeds from `firstSeed` on; on Kafka (`version` is a release) every
- * second run has two processes. It calls `tell` for each run.
+ * second run has two processes. It calls `notify` for each run.
  */
 export async function webhookKillRuns(
   kills: number,
   {
     version,
     firstSeed,
-    tell,
-  }: { version: string | null; firstSeed: number; tell: (run: WebhookKillRun) => void },
+    notify,
+  }: { version: string | null; firstSeed: number; notify: (run: WebhookKillRun) => void },
 ): Promise<WebhookKillReport> {
   const runtime = version === null ? null : await kafkaOf(version)
   await using cluster = runtime === null ? null : await startCluster({ runtime })
@@ -219,7 +219,7 @@ export async function webhookKillRuns(
     report.runs.push(run)
     for (const name of ['kills', 'owed', 'received', 'missing', 'repeats'] as const) report[name] += run[name]
     if (run.broken.length > 0) report.failed.push(`seed ${seed}: ${run.broken.join('; ')}`)
-    tell(run)
+    notify(run)
   }
   return report
 }

@@ -32,11 +32,11 @@ export interface WorldFailure {
   broken: string[]
 }
 
-/** Plays every case on this many processes. Calls `tell` for each failure when it happens. */
+/** Plays every case on this many processes. Calls `notify` for each failure when it happens. */
 export async function playAll(
   cases: readonly WorldCase[],
   workers: number,
-  tell: (failure: WorldFailure) => void,
+  notify: (failure: WorldFailure) => void,
 ): Promise<WorldReport> {
   const waiting = [...cases]
   const report: WorldReport = {
@@ -58,7 +58,7 @@ export async function playAll(
         if (broken.length === 0) continue
         const failure = { again: commandFor(next), broken }
         report.failures.push(failure)
-        tell(failure)
+        notify(failure)
       }
     } finally {
       process.off('exit', kill)

@@ -54,7 +54,7 @@ const LONGEST_FAILURE = 200
  */
 export async function runMutants(
   mutants: readonly Mutant[],
-  tell: (result: MutantResult) => void,
+  notify: (result: MutantResult) => void,
 ): Promise<MutantResult[]> {
   requireCleanTree()
   const folder = mkdtempSync(join(tmpdir(), 'bridge-mutants-'))
@@ -63,7 +63,7 @@ export async function runMutants(
     for (const mutant of mutants) {
       const result = await tryMutant(mutant, folder)
       results.push(result)
-      tell(result)
+      notify(result)
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
