@@ -81,12 +81,15 @@ export function startScan(
   requestPage(context, context.state.scan)
 }
 
-/** Makes room for another scan. What the present one has fetched is published: the other may read it too. */
+/**
+ * Makes room for another scan. What the present one has fetched is published: the other may read it too. Only one scan can
+ * be set aside: where one already is, the present one is postponed.
+ */
 function setAside(context: StepContext): void {
   const { scan, scanAside } = context.state
   if (scan === null) return
-  if (scanAside !== null) return postpone(context, scan, 'the fill of a newer poll goes first')
-  publishFetched(context, scan)
+  if (scanAside === null) publishFetched(context, scan)
+  else postpone(context, scan, 'the fill of a newer poll goes first')
   context.state.scanAside = context.state.scan
 }
 

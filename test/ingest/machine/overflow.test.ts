@@ -62,3 +62,30 @@ describe('the cursor of a poll', () => {
     expect(world.missing()).toEqual([])
   })
 })
+
+describe('a page scan', () => {
+  it('that two fills have gone before goes on with its next page', () => {
+    const items = [
+      ...burst('old', SEVEN - 20 * 60 * MINUTE, 60 * MINUTE, 1500),
+      ...burst('a', SEVEN + SECOND, SECOND, 700),
+      ...burst('b', SEVEN + 6 * SECOND, SECOND, 700),
+    ]
+    const world = new World({
+      ...plan,
+      items,
+      seed: 5,
+      backfillMs: 24 * 60 * MINUTE,
+      latencyOf: ({ sinceCursor, fromMs }) => (sinceCursor === undefined && fromMs !== undefined ? 900 : 50),
+    })
+    world.run(SEVEN + MINUTE)
+    const postponed = world.reports.map(({ fields }) => fields.reason)
+    expect(postponed).toContain('the fill of a newer poll goes first')
+    const pages = world.requests.flatMap(({ purpose, query }) =>
+      purpose === 'backfill' ? `${query.fromMs} ${query.pageCursor}` : [],
+    )
+    expect(pages.length).toBeGreaterThan(14)
+    expect(pages).toEqual([...new Set(pages)])
+    expect(world.missing()).toEqual([])
+    expect(world.twice()).toEqual([])
+  })
+})
