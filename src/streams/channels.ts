@@ -1,6 +1,5 @@
 /**
- * Describes the WebSocket stream and the stream of server-sent events as AsyncAPI channels, with the messages of each
- *.
+ * Describes the WebSocket stream and the stream of server-sent events as AsyncAPI channels, with the messages of each.
  */
 import { z } from 'zod'
 import type { Channel, ChannelMessage } from '../http/channel.ts'

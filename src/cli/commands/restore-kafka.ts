@@ -1,6 +1,6 @@
 /**
  * Begins a new epoch in the topics of a mirrored or restored Kafka cluster, for `bridge restore`: sequences continue, and every
- * reader is told.
+ * reader gets a gap event.
  */
 import { isoMillis } from '../../core/dates.ts'
 import { knownFcaCodes, knownNativeCodes } from '../../core/filter/categories.ts'

@@ -1,6 +1,6 @@
 /**
  * Runs `bridge restore`: puts a backup of the embedded log into the place of the present one and begins a new epoch, so that
- * every reader is told.
+ * every reader gets a gap event.
  */
 import { isoMillis } from '../../core/dates.ts'
 import { BridgeError } from '../../errors.ts'
@@ -35,7 +35,7 @@ Exit codes: 0 restored, 1 a bridge runs, or the backup is missing or damaged, 3 
 
 /** Prints what was restored. Rejects with nothing changed when a bridge runs or the backup is damaged. */
 export const restoreCommand = withHelp(HELP, async (args, context) => {
-  // A wrong flag is told before a wrong setting.
+  // A wrong flag is reported before a wrong setting.
   const named = args.some((arg) => !arg.startsWith('-')) ? ['BACKUP'] : []
   const { values, words } = readFlagsAndWords('restore', args, flags, named)
   const settings = loadSettings(context.env)

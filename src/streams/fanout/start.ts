@@ -1,6 +1,6 @@
 /**
- * Translates the starting point that a stream client asks for (now, a cursor, a time) into a position in the log
- *. WebSocket and server-sent events share it; each words its own refusal of a cursor that is too old.
+ * Translates the starting point that a stream client asks for (now, a cursor, a time) into a position in the log.
+ * WebSocket and server-sent events share it; each words its own refusal of a cursor that is too old.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { resumeAt, resumeAtOldest } from '../../archive/reading/resume.ts'

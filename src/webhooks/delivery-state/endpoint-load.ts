@@ -93,7 +93,7 @@ function isOfPresent(cursor: Cursor, reader: Reader): boolean {
 
 /**
  * The highest sequence that the endpoint's rows, or its `start`, name in the present epoch; 0 where they name none. While it
- * is ahead of this node's replica, nobody can tell whether the rows belong to the log's present history.
+ * is ahead of this node's replica, it is unknown whether the rows belong to the log's present history.
  * @throws BridgeError as `loadEndpoint`
  */
 export function furthestSequence(
