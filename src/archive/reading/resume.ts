@@ -29,11 +29,18 @@ export type Resume =
   | { kind: 'too_old'; oldest: string }
 
 /**
- * Whether a cursor of the reader's epoch belongs to another history: a backup was put back without a new epoch, and the
- * sequence now names another event or none. Its time shows which. A cursor ahead of a replica may still turn out to be
- * right or wrong: it must be checked again once the replica has reached it.
+ * Whether a cursor belongs to the reader's epoch and history, so that its sequence names the same event here. A cursor ahead
+ * of a replica may still turn out to be right or wrong: it must be checked again once the replica has reached it.
  */
-export function isOfOtherHistory(reader: Reader, { sequence, timeMs }: Cursor): boolean {
+export function isOfPresentLog(reader: Reader, cursor: Cursor): boolean {
+  return cursor.epoch === reader.epoch && !isOfOtherHistory(reader, cursor)
+}
+
+/**
+ * Whether a cursor of the reader's epoch belongs to another history: a backup was put back without a new epoch, and the
+ * sequence now names another event or none. The time of the cursor shows the difference.
+ */
+function isOfOtherHistory(reader: Reader, { sequence, timeMs }: Cursor): boolean {
   if (sequence === 0) return false
   const storedMs = reader.timeOf(sequence)
   // A cursor has time 0 where the node that made it stored no event.
@@ -51,7 +58,7 @@ export function resumeAt(reader: Reader, text: string, nowMs: number): Resume {
   const { sequence } = cursor
   // A cursor without an epoch is before the first event, or was made while the replica was empty and is no position here.
   const isBefore = cursor.epoch === NO_EPOCH && sequence < reader.oldest
-  if (isBefore || (cursor.epoch === reader.epoch && !isOfOtherHistory(reader, cursor))) {
+  if (isBefore || isOfPresentLog(reader, cursor)) {
     if (sequence >= reader.oldest - 1) return { kind: 'from', after: sequence, cursor: text, localGap: null }
     return { kind: 'too_old', oldest: reader.cursorAt(reader.oldest - 1) }
   }

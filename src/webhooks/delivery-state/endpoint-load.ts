@@ -3,7 +3,7 @@
  * has dropped unread events, it decides where to continue and which rows are of no use.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
-import { isOfOtherHistory, resumeAt } from '../../archive/reading/resume.ts'
+import { isOfPresentLog, resumeAt } from '../../archive/reading/resume.ts'
 import { type Cursor, decodeCursor } from '../../core/cursor.ts'
 import {
   type DeliveryRow,
@@ -46,7 +46,7 @@ export function loadEndpoint(
   const resumes = [cursor, ...waited].map((text) => resumeAt(reader, text, nowMs))
   const bases = resumes.map((resume) => (resume.kind === 'from' ? resume.after : reader.oldest - 1))
   const base = Math.min(...bases)
-  const isHere = position !== null && isOfPresent(position.cursor, reader)
+  const isHere = position !== null && isOfPresentLog(reader, position.cursor)
   const isSame = isHere && base === position?.cursor.sequence
   return {
     base,
@@ -78,17 +78,12 @@ function sorted(rows: ReadonlyMap<string, DeliveryRow>, reader: Reader): SortedR
     const one = readDeliveryRow(key, value)
     const { row, place, cursor } = one
     if (row.kind === 'position') found.position = { row, cursor }
-    else if (!isOfPresent(cursor, reader) || isBeyondRetention(one, reader)) found.useless.push(one)
+    else if (!isOfPresentLog(reader, cursor) || isBeyondRetention(one, reader)) found.useless.push(one)
     else if (row.kind === 'retry') found.retries.set(Number(place), row)
     else if (row.kind === 'dead') found.dead.push(Number(place))
     else found.replays.push(replayStart(place, row, cursor.sequence))
   }
   return found
-}
-
-/** Whether the cursor belongs to the log's present epoch and history. */
-function isOfPresent(cursor: Cursor, reader: Reader): boolean {
-  return cursor.epoch === reader.epoch && !isOfOtherHistory(reader, cursor)
 }
 
 /**

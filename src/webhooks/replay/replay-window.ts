@@ -2,7 +2,7 @@
  * Translates a replay request into a range of the log's sequence numbers, or a list of them.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
-import { isOfOtherHistory, resumeAt } from '../../archive/reading/resume.ts'
+import { isOfPresentLog, resumeAt } from '../../archive/reading/resume.ts'
 import { decodeCursor } from '../../core/cursor.ts'
 import type { FieldError } from '../../errors.ts'
 import { MOST_ERRORS } from '../../errors.ts'
@@ -59,7 +59,7 @@ function beginning(place: LogPosition, reader: Reader, nowMs: number): number {
 function ending(place: LogPosition, reader: Reader): number {
   if (place.kind === 'time') return reader.sequenceSince(place.toMs + 1)
   const cursor = decodeCursor(place.text)
-  if (cursor.epoch === reader.epoch && !isOfOtherHistory(reader, cursor)) return cursor.sequence
+  if (isOfPresentLog(reader, cursor)) return cursor.sequence
   throw wrong([
     { field: 'until', message: 'is a cursor of another epoch or history of the log; give a time' },
   ])
