@@ -120,7 +120,7 @@ export async function startChaosWorld(options: {
 
 interface Status {
   log: { latest: number }
-  gaps: unknown[]
+  gaps: unknown[] | null
 }
 
 function statusOf(place: Place): Promise<Status> {
@@ -146,8 +146,9 @@ function lastFence(place: Place): number {
 async function holdsAll(place: Place, items: readonly TruthItem[]): Promise<void> {
   const look = async () => {
     const { gaps, log } = await statusOf(place)
-    // Reads everything only once it can be complete.
-    if (gaps.length > 0 || log.latest < items.length) return { gaps: gaps.length, latest: log.latest }
+    // Reads everything only once it can be complete. A node that has heard from no leader does not know of gaps.
+    if (gaps === null || gaps.length > 0 || log.latest < items.length)
+      return { gaps: gaps?.length, latest: log.latest }
     return { missing: compare(items, await pullAll(place.bridge().ready.http)).missing }
   }
   await eventually(look, ({ missing }) => missing?.length === 0, LONGEST_REST_MS)
