@@ -6,7 +6,8 @@
  * and `--lines` prints what the bridges of failed worlds logged; `--weeks 10000` runs weeks of quota spending. `--feed
  * 3` disconnects the readers of the live feed in three runs: `--clients 2000` of them, each `--cuts 20` times.
  * `--webhooks 100` kills bridges that deliver webhooks 100 times, with `--kafka 4` on that release; `--seed` is the
- * first. `--broken 50` plays fifty seeds of worlds whose upstream breaks our assumptions, on every plan or `--plan`.
+ * first. `--broken 50` plays fifty seeds of worlds whose upstream breaks our assumptions, on every plan or `--plan`;
+ * `--log embedded,kafka` also on these real logs.
  * `--mutants` breaks the source in each of the listed ways and checks that the named test fails; `--only` names some.
  */
 import { parseArgs } from 'node:util'
@@ -25,6 +26,7 @@ import { playKafka, playKafkaWorld } from './kafka.ts'
 import { killRuns } from './kills.ts'
 import { mutants } from './mutants/list.ts'
 import { runMutants } from './mutants/run.ts'
+import { RealLogs, realLogsOf } from './real-logs.ts'
 import { webhookKillRuns } from './webhook-kills.ts'
 import { weekRuns } from './weeks.ts'
 import { playAll } from './worlds.ts'
@@ -128,6 +130,8 @@ const { values } = parseArgs({
     weeks: { type: 'string' },
     /** Plays only the worlds that break assumptions, of so many seeds. */
     broken: { type: 'string' },
+    /** And does to these real logs, by comma, what those worlds did to the simulated one: embedded, kafka. */
+    log: { type: 'string', default: 'simulated' },
     /** On this plan only. */
     plan: { type: 'string' },
     /** Tries the mutants of the source. */
@@ -156,8 +160,9 @@ if (values.mutants) {
   process.exitCode = survivors.length > 0 || chosen.length === 0 ? 1 : 0
 } else if (values.broken !== undefined) {
   const seeds = { seeds: Number(values.broken), firstSeed: Number(values.seed), only: values.plan }
-  const reports = brokenRuns(seeds, (text) => void process.stderr.write(`${text}\n`))
-  print({ node: process.version, ...reports })
+  await using logs = new RealLogs(realLogsOf(values.log), values.kafka)
+  const reports = await brokenRuns(seeds, logs, (text) => void process.stderr.write(`${text}\n`))
+  print({ node: process.version, logs: logs.tallies, ...reports })
   process.exitCode = Object.values(reports).some(({ failed }) => failed.length > 0) ? 1 : 0
 } else if (values.webhooks !== undefined) {
   const report = await webhookKillRuns(Number(values.webhooks), {

@@ -11,7 +11,7 @@ import type { NewEvent } from '../../../src/core/event.ts'
 import { isGap } from '../../../src/core/event.ts'
 import type { Purpose } from '../../../src/core/purpose.ts'
 import type { QuotaReset } from '../../../src/governor/quota/ledger.ts'
-import { countUnits, type Ledger } from '../../../src/governor/quota/time-buckets.ts'
+import { countUnits, ledgerAfterRefunds, type OpenLedger } from '../../../src/governor/quota/time-buckets.ts'
 import { reconciliationBudget } from '../../../src/governor/schedule/daily-reconciliation.ts'
 import { plannedPacing } from '../../../src/governor/schedule/pacing.ts'
 import { rescansOf } from '../../../src/governor/schedule/rescans.ts'
@@ -32,6 +32,7 @@ import { COMMIT_LIMIT, type RejectedItem, rejectedHash } from '../../../src/log/
 import type { UpstreamListQuery } from '../../../src/upstream/list-parameters.ts'
 import type { Failure } from '../../../src/upstream/outcome.ts'
 import type { Page } from '../../../src/upstream/page.ts'
+import type { LogOperation } from './real-log/operations.ts'
 import { HonestUpstream, textOf, type WorldItem } from './world-upstream.ts'
 
 export interface WorldOptions {
@@ -72,6 +73,8 @@ export interface WorldOptions {
   refuseCommit?: (queued: QueuedCommit) => boolean
   /** At this time upstream invalidates every earlier cursor, once. */
   cursorsRefusedAtMs?: number
+  /** Gets what is done to the log, in order. */
+  onLog?: (operation: LogOperation) => void
 }
 
 const calendar = createCalendar()
@@ -94,7 +97,7 @@ const FAILURES: Failure[] = [
 /** The durable state. */
 interface Store {
   head: Head
-  ledger: Map<number, Partial<Record<Purpose, number>>>
+  ledger: OpenLedger
   events: (NewEvent & { sequence: number })[]
   rejected: RejectedItem[]
   standings: Map<string, StoredRevision>
@@ -174,6 +177,7 @@ export class World {
 
   /** The process ends without any output. */
   stop(): void {
+    this.options.onLog?.({ type: 'died' })
     this.life++
     this.agenda.length = 0
     this.state = initialState()
@@ -252,7 +256,11 @@ export class World {
     } else if (action.type === 'claim') {
       this.life++
       this.claimsMs.push(this.nowMs)
-      this.during(10, () => this.feed({ type: 'claimed', writer: this.writerState(), nowMs: this.nowMs }))
+      this.during(10, () => {
+        const writer = this.writerState()
+        this.options.onLog?.({ type: 'claimed', after: writer, rejected: this.store.rejected.length })
+        this.feed({ type: 'claimed', writer, nowMs: this.nowMs })
+      })
     } else if (action.type === 'await-replica')
       this.during(1, () => this.feed({ type: 'replicated', nowMs: this.nowMs }))
     else if (action.type === 'wake') {
@@ -269,13 +277,14 @@ export class World {
   }
 
   private writerState() {
-    return { head: { ...this.store.head }, ledger: new Map(this.store.ledger) as Ledger }
+    return { head: { ...this.store.head }, ledger: new Map(this.store.ledger) }
   }
 
   private send(purpose: Purpose, query: UpstreamListQuery): void {
     const spentMs = this.ourMs
-    this.spend(purpose, 1)
+    countUnits(this.store.ledger, 1, purpose, spentMs)
     this.store.head = { ...this.store.head, lastSpendMs: spentMs }
+    this.options.onLog?.({ type: 'spent', purpose, atMs: spentMs })
     this.requests.push({ atMs: spentMs, purpose, query })
     if (purpose === 'poll' || purpose === 'probe') {
       this.polls.push({ atMs: this.nowMs, plannedMs: this.state.plan.intervalMs })
@@ -293,10 +302,6 @@ export class World {
     })
   }
 
-  private spend(purpose: Purpose, units: number, atMs = this.nowMs): void {
-    countUnits(this.store.ledger, units, purpose, atMs)
-  }
-
   private answerTo(query: UpstreamListQuery): Failure | { kind: 'ok'; value: ReadPage } {
     if (this.happens(this.options.failures)) return this.chance.pick(FAILURES)
     const failure = this.options.fails?.(query, this.requests.length, this.nowMs)
@@ -312,8 +317,12 @@ export class World {
     const page = this.options.strange?.(this.answer(query), query, this.requests.length) ?? this.answer(query)
     this.shownTexts.push(...page.items.map(({ text }) => text))
     this.firstAnswerMs ??= this.nowMs
-    const standings = (guids: string[]) =>
-      new Map(guids.flatMap((guid) => [[guid, this.store.standings.get(guid)] as const]).filter(hasStanding))
+    const standings = (guids: string[]) => {
+      const known = guids.flatMap((guid) => [[guid, this.store.standings.get(guid)] as const])
+      const found = new Map(known.filter(hasStanding))
+      this.options.onLog?.({ type: 'looked-up', guids, found })
+      return found
+    }
     const stored = new Set(this.store.rejected.map(({ raw }) => rejectedHash(raw)))
     const isRejected = (hash: string) => stored.has(hash)
     const steps = readItems(page, standings, isRejected, () => false, this.ourMs)
@@ -334,8 +343,11 @@ export class World {
     const refused = this.options.refuseCommit?.({ purpose, commit }) === true
     const lost = refused || this.happens(this.options.unknowns)
     const applied = !refused && (!lost || this.chance.yes(0.5))
+    this.options.onLog?.({ type: 'commit-sent', commit })
     this.during(this.chance.between(1, 20), () => {
       if (applied) this.apply(commit, purpose)
+      const after = this.writerState()
+      this.options.onLog?.({ type: 'commit-ended', stored: applied, answered: !lost, after })
       if (lost) this.feed({ type: 'broke', code: 'unknown', nowMs: this.nowMs })
       else this.feed({ type: 'committed', writer: this.writerState(), nowMs: this.nowMs })
     })
@@ -352,7 +364,7 @@ export class World {
       store.standings.set(value.guid, { revision, hash: contentHash(value) })
     }
     store.rejected.push(...(commit.rejected ?? []))
-    for (const refund of commit.refunds ?? []) this.spend(refund.purpose, -refund.units, refund.atMs)
+    store.ledger = new Map(ledgerAfterRefunds(store.ledger, commit.refunds ?? []))
     store.head = { ...store.head, ...commit.head, sequence: store.events.length }
   }
 }

@@ -171,10 +171,11 @@ export function brokenCases(plan: PlanName, seed: number): BrokenCase[] {
   return [...alone, ...pairs]
 }
 
-/** Plays and checks one world. */
+/** Plays and checks one world. `look` gets it at its end, `onLog` what it does to its log. */
 export function playBroken(
   { plan, broken, seed }: BrokenCase,
   look: (world: World) => void = () => {},
+  onLog: NonNullable<WorldOptions['onLog']> = () => {},
 ): BrokenVerdict {
   const chance = seededChance(seed)
   const draft: Draft = { chance, items: usualItems(), rules: {}, options: {}, jumps: [] }
@@ -187,6 +188,7 @@ export function playBroken(
     startMs: START,
     items: [],
     ...draft.options,
+    onLog,
     fails: (query, requests, nowMs) => fails?.(query, requests, nowMs) ?? upstream.refusal(query, nowMs),
     strange: (_page, query) => upstream.page(query, world.nowMs),
   })

@@ -1,0 +1,53 @@
+/** The worlds that the tests play on real logs; together they ask a log for everything that the poller can. */
+import { isGap } from '../../../../src/core/event.ts'
+import type { Assumption } from '../broken/broken-world.ts'
+import { burst } from '../world-upstream.ts'
+import type { RecordedWorld } from './operations.ts'
+import { recordBroken, recordWorld } from './recorded-world.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const SEVEN = Date.parse('2026-01-06T07:00:00Z')
+
+/** Plays each of the worlds on its simulated log. All have crashes and commits without an answer. */
+export const logCases = {
+  'items that cannot be read': unreadable,
+  'a clock that jumps': () => brokenBy('clocks do not jump'),
+  'items that change': () => brokenBy('items stay as they are', 'cursors follow item time'),
+  'pages that fail': () => brokenBy('every page can be read'),
+} as const satisfies Record<string, () => RecordedWorld>
+
+/** Their names. */
+export const logCaseNames = Object.keys(logCases) as (keyof typeof logCases)[]
+
+function brokenBy(...broken: readonly Assumption[]): RecordedWorld {
+  return recordBroken({ plan: 'free', broken: [...broken, 'requests succeed'], seed: 1 }).world
+}
+
+function unreadable(): RecordedWorld {
+  const items = burst('a', SEVEN + SECOND, 9 * SECOND, 265)
+  for (const item of items) item.malformed = item.guid.endsWith('7')
+  const faults = { failures: 0.2, unknowns: 0.3, crashes: 0.04, faultsUntilMs: SEVEN + 2 * MINUTE }
+  const plan = { pageSize: 50, weeklyQuota: 1_000_000 }
+  return recordWorld(
+    { ...plan, ...faults, seed: 10, startMs: SEVEN - 20 * SECOND, items },
+    SEVEN + 5 * MINUTE,
+  )
+}
+
+/** What a world asked of its log. */
+export function askedOf({ operations, events, rejected }: RecordedWorld) {
+  const ends = operations.flatMap((one) => (one.type === 'commit-ended' ? [one] : []))
+  const isCutOff = ({ type }: { type: string }, index: number): boolean =>
+    type === 'commit-sent' && operations[index + 1]?.type === 'died'
+  return {
+    claims: operations.filter(({ type }) => type === 'claimed').length,
+    deaths: operations.filter(({ type }) => type === 'died').length,
+    deathsInCommits: operations.filter(isCutOff).length,
+    lostCommits: ends.filter(({ stored }) => !stored).length,
+    lostAnswers: ends.filter(({ stored, answered }) => stored && !answered).length,
+    gaps: events.filter(({ type }) => isGap(type)).length,
+    amended: events.filter(({ id }) => id.endsWith('#2')).length,
+    rejected: rejected.length,
+  }
+}
