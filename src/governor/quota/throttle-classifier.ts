@@ -141,7 +141,7 @@ export function classify429(
   const isWary = inARow === 1 ? hadQuota(state, nowMs) : state.isWary
   const isTrusting = isFarFromSpent(evidence) && hint !== 'long' && !isWary
   const isSoon = isTrusting && inARow <= SOON_RETRIES
-  const kind = isSoon ? kindOf(Math.min(odds, 1), 1) : kindOf(odds, inARow)
+  const kind = isSoon ? soonKindOf(hint) : kindOf(odds, inARow)
   const quotasInARow = kind === 'quota' ? state.quotasInARow + 1 : 0
   const advisedMs = hint === 'short' ? (retryAfterMs ?? 0) : 0
   const waitMs =
@@ -183,6 +183,11 @@ function kindOf(odds: number, inARow: number): Cause {
   if (odds >= SURE) return 'quota'
   if (inARow > PROBES) return odds >= 1 ? 'quota' : 'throttle'
   return odds <= 1 / SURE ? 'throttle' : 'unknown'
+}
+
+/** A service that names seconds has a throttle in mind, and our ledger does not contradict it. */
+function soonKindOf(hint: Hint): Cause {
+  return hint === 'short' ? 'throttle' : 'unknown'
 }
 
 /** True while so much of the quota is left by our ledger that a retry is cheaper than not polling. */

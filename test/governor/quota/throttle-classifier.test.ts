@@ -73,6 +73,11 @@ test('a short Retry-After is followed to the moment at first, and is never under
   expect(row(1, { ...nearlySpent, retryAfterMs: SECOND_MS })[0]?.waitMs).toBe(3 * SECOND_MS)
 })
 
+test('a short Retry-After while units are left is counted as a throttle, an absent one as unknown', () => {
+  expect(kinds(6, { leftShare: 0.9999, retryAfterMs: 3 * SECOND_MS })).toEqual(Array(6).fill('throttle'))
+  expect(kinds(6, { leftShare: 0.9999 })).toEqual(Array(6).fill('unknown'))
+})
+
 test('a Retry-After of hours is confirmed by two probes while units are left; a nonsensical one is ignored', () => {
   expect(kinds(3, { retryAfterMs: HOUR_MS })).toEqual(['unknown', 'unknown', 'quota'])
   for (const retryAfterMs of [null, 0, 7 * 24 * HOUR_MS + 1, 1e18]) {
