@@ -9,6 +9,8 @@ import { parseTimestamp } from './dates.ts'
 const DEEPEST = 64
 /** Longest accepted identity or identifier; a guid has about 50 characters. */
 const LONGEST_IDENTIFIER = 512
+/** Most characters of a headline that are used; the rest of a longer one is only in the item's text. Real ones have 50. */
+const LONGEST_HEADLINE = 4096
 
 /** A company's identifiers; null where the item has none. */
 export interface Party {
@@ -31,6 +33,7 @@ export interface Disclosure {
   /** `timestamp` as received. */
   timestamp: string
   timeMs: number
+  /** At most 4,096 characters. */
   headline: string
   issuer: Party
   related: Party[]
@@ -84,7 +87,7 @@ export function readDisclosure(item: unknown): ReadDisclosure {
     guid,
     timestamp: fields.timestamp,
     timeMs,
-    headline: plainText(fields.headline) ?? '',
+    headline: plainText(fields.headline)?.slice(0, LONGEST_HEADLINE).toWellFormed() ?? '',
     issuer: partyOf(fields.issuer),
     related: listOf(fields.related).map(partyOf),
     categories: listOf(fields.category).flatMap(categoryOf),

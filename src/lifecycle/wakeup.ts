@@ -5,8 +5,9 @@
 import type { Committed } from '../core/event.ts'
 import { yieldToEventLoop } from './clock.ts'
 
-/** Most events in one batch of a reader. */
+/** Most events in one batch of a reader, and the characters of their items after which it has no further one. */
 const BATCH = 500
+const BATCH_CHARACTERS = 8 * 1024 * 1024
 
 /** A signal that can be raised any number of times. */
 export interface Wakeup {
@@ -38,16 +39,16 @@ export function createWakeup(): Wakeup {
   }
 }
 
-/** Implements `Log.follow` on a store read in batches: `read(after, limit)` returns committed events. */
+/** Implements `Log.follow` on a store read in batches: `read` returns committed events. */
 export async function* followStore(
-  read: (after: number, limit: number) => Committed[],
+  read: (after: number, limit: number, mostCharacters: number) => Committed[],
   wakeup: Wakeup,
   after: number,
   signal: AbortSignal,
 ): AsyncGenerator<Committed[]> {
   let position = after
   while (!signal.aborted) {
-    const batch = read(position, BATCH)
+    const batch = read(position, BATCH, BATCH_CHARACTERS)
     const last = batch.at(-1)
     if (last === undefined) {
       await wakeup.wait(signal)

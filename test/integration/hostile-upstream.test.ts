@@ -7,6 +7,7 @@ import { systemClock } from '../../src/lifecycle/clock.ts'
 import { inSlices } from '../../src/lifecycle/slices.ts'
 import { createUpstreamClient, type SendPermit } from '../../src/upstream/client.ts'
 import { createTransport, type Transport } from '../../src/upstream/transport.ts'
+import { watchEventLoop } from '../support/time/event-loop-hold.ts'
 import { hostileBodies } from '../support/worlds/hostile-answers.ts'
 
 /** Above this, Kafka would be near to count the process as dead. */
@@ -51,26 +52,6 @@ function readInSlices(page: Parameters<typeof readItems>[0]) {
     0,
   )
   return inSlices(steps, () => systemClock.now())
-}
-
-function watchEventLoop(): () => number {
-  let [longestMs, isWatched, sinceMs] = [0, true, threadMs()]
-  const turn = (): void => {
-    const nowMs = threadMs()
-    longestMs = Math.max(longestMs, nowMs - sinceMs)
-    sinceMs = nowMs
-    if (isWatched) setImmediate(turn)
-  }
-  setImmediate(turn)
-  return () => {
-    isWatched = false
-    return Math.max(longestMs, threadMs() - sinceMs)
-  }
-}
-
-function threadMs(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1000
 }
 
 test.each(Object.keys(hostileBodies))(

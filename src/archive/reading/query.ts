@@ -16,7 +16,7 @@ import { createScanCursor, nextCandidates } from './scan-cursor.ts'
 
 /** A window ends at the first row inspected after this long: the event loop must never be blocked for 50 ms. */
 export const WINDOW_MS = 15
-/** Rows of whole events fetched at once: more is no faster, and each may have half a megabyte. */
+/** Rows of whole events fetched at once: more is no faster. */
 const FETCH_ROWS = 128
 /** Text that JSON writes unescaped. */
 const PLAIN_IN_JSON = /^[ !#-[\]-~]+$/
@@ -64,7 +64,7 @@ export function readWindow(
   const events: StoredEvent[] = []
   let bytes = 0
   let position = part.through
-  for (const { sequence, event } of inspectedEvents(archive, search, part, range.limit)) {
+  for (const { sequence, event } of inspectedEvents(archive, search, part, range)) {
     if (event !== null) {
       events.push(event)
       bytes += event.json.length
@@ -128,18 +128,19 @@ function* inspectedEvents(
   archive: Archive,
   search: Search,
   part: Part,
-  limit: number,
+  { limit, maxBytes }: { limit: number; maxBytes: number },
 ): Generator<{ sequence: number; event: StoredEvent | null }> {
+  const epoch = archive.epoch ?? NO_EPOCH
   if (search.matches === null) {
     const rows = Math.min(FETCH_ROWS, limit)
     for (let low = part.after; low < part.through; low += rows) {
-      for (const event of eventsBetween(archive, low, Math.min(low + rows, part.through))) {
+      const fetched = { after: low, through: Math.min(low + rows, part.through) }
+      for (const event of storedRange(archive.db, fetched, epoch, maxBytes)) {
         yield { sequence: event.sequence, event }
       }
     }
     return
   }
-  const epoch = archive.epoch ?? NO_EPOCH
   for (const { sequence, facts } of factsIn(archive, part)) {
     const event = isMatch(search, facts) ? storedEvent(archive.db, sequence, epoch) : undefined
     yield { sequence, event: event ?? null }

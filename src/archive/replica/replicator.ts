@@ -3,11 +3,13 @@
  * recent events. An archive that differs from the log is emptied and filled again. With the embedded log only the buffer is
  * filled, because the archive is the log itself.
  */
-import type { Committed } from '../../core/event.ts'
+import { type Committed, isGap, itemOf } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
 import { aborted } from '../../lifecycle/aborted.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { yieldToEventLoop } from '../../lifecycle/clock.ts'
+import { portionsOf } from '../../lifecycle/portions.ts'
+import { inSlices, type Steps } from '../../lifecycle/slices.ts'
 import type { LogEnd } from '../../log/events.ts'
 import type { Log } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
@@ -21,8 +23,9 @@ import {
   type ReplicaState,
 } from '../store/replica-progress.ts'
 
-/** Events handled before the event loop may run other work. */
+/** Events handled before the event loop may run other work, and most characters of their items unless one has more. */
 const SLICE_EVENTS = 250
+const SLICE = { members: SLICE_EVENTS, size: 2 * 1024 * 1024 }
 
 /** How far readers are behind the known end of the log. */
 export interface Lag {
@@ -175,14 +178,13 @@ export class Replicator {
 
   /** Writes to the archive first: what readers see is on disk. */
   async #apply(batch: readonly Committed[]): Promise<void> {
-    const { archive, recentEvents, shared } = this.#parts
-    for (let start = 0; start < batch.length; start += SLICE_EVENTS) {
-      if (start > 0) await yieldToEventLoop()
-      const slice = batch.slice(start, start + SLICE_EVENTS)
+    const { archive, recentEvents, shared, clock } = this.#parts
+    for (const [index, slice] of portionsOf(batch, SLICE, ({ data }) => data.length).entries()) {
+      if (index > 0) await yieldToEventLoop()
       const [first] = slice
       // The log begins after its first event when older ones are beyond retention.
       if (!shared && archive.latest === 0 && first !== undefined) recentEvents.reset(first.sequence - 1)
-      if (!shared) archive.append(slice)
+      if (!shared) archive.append(await inSlices(parsed(slice), () => clock.now()))
       const last = slice.at(-1)?.sequence ?? recentEvents.latest
       recentEvents.push(eventsBetween(archive, recentEvents.latest, last))
       this.#progress.advanced()
@@ -212,6 +214,17 @@ export class Replicator {
       await yieldToEventLoop()
     }
   }
+}
+
+/** The events with their items parsed, which takes longer than to store them; what cannot be parsed is left to the archive. */
+function* parsed(events: readonly Committed[]): Steps<Committed[]> {
+  const all: Committed[] = []
+  for (const event of events) {
+    const read = isGap(event.type) ? null : itemOf(event)
+    all.push(read?.ok ? { ...event, item: read.item } : event)
+    yield
+  }
+  return all
 }
 
 /** null when the signal aborted before. */

@@ -111,9 +111,9 @@ function archiveOver(db: Database, nativeKind: string) {
     setEpoch: (epoch: string): void => setEpoch(db, epoch),
     /** The latest revision of each of these guids that is stored. */
     known: (guids: readonly string[]): Map<string, StoredRevision> => latestRevisions(db, guids),
-    /** Events with a sequence greater than `after`, at most `limit`, as they were committed. */
-    committed: (after: number, limit: number): Committed[] =>
-      readCommitted(db, after, limit, extent.epoch ?? NO_EPOCH),
+    /** As `readCommitted`; by default without a bound on their text. */
+    committed: (after: number, limit: number, mostCharacters = Number.POSITIVE_INFINITY): Committed[] =>
+      readCommitted(db, after, { limit, mostCharacters }, extent.epoch ?? NO_EPOCH),
     /** The resume point just after `sequence`. For an event that is not stored it has the time of the nearest one. */
     cursorAt: (sequence: number): string =>
       encodeCursor({ epoch: extent.epoch ?? NO_EPOCH, sequence, timeMs: timeAt(db, sequence) }),

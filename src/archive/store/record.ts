@@ -131,16 +131,31 @@ interface Attributes {
   replacesid?: string
 }
 
-/** Events of `epoch` with a sequence greater than `after`, at most `limit`, as they were committed. */
-export function readCommitted(db: Database, after: number, limit: number, epoch: string): Committed[] {
-  return db
+/**
+ * Events of `epoch` with a sequence greater than `after`, as they were committed: at most `limit`, and none further once
+ * their items have `mostCharacters`.
+ */
+export function readCommitted(
+  db: Database,
+  after: number,
+  { limit, mostCharacters }: { limit: number; mostCharacters: number },
+  epoch: string,
+): Committed[] {
+  const rows = db
     .prepare<CommittedRow & { time_ms: number }>(
       `SELECT e.sequence, f.time_ms, e.attributes, e.data
        FROM events e CROSS JOIN facts f USING (sequence)
        WHERE e.sequence > ? ORDER BY e.sequence LIMIT ?`,
     )
-    .all(after, limit)
-    .map((row) => ({ ...committedOf(row, epoch), timeMs: row.time_ms }))
+    .iterate(after, limit)
+  const events: Committed[] = []
+  let characters = 0
+  for (const row of rows) {
+    events.push({ ...committedOf(row, epoch), timeMs: row.time_ms })
+    characters += row.data.length
+    if (characters >= mostCharacters) break
+  }
+  return events
 }
 
 /**

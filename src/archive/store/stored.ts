@@ -64,16 +64,19 @@ export function storedEvent(db: Database, sequence: number, epoch: string): Stor
 }
 
 /**
- * Every event with `after` < sequence ≤ `through`, in order. Their text is fetched as two buffers that all of them share:
- * a buffer for each event makes the read a fifth slower and holds 10 MB more in the buffer of recent events.
+ * The events with `after` < sequence ≤ `through`, in order: every one, or as many as have `mostBytes` of JSON. Their text is
+ * fetched as two buffers that all of them share: a buffer for each event makes the read a fifth slower and holds 10 MB more
+ * in the buffer of recent events.
  */
 export function storedRange(
   db: Database,
   range: { after: number; through: number },
   epoch: string,
+  mostBytes = Number.POSITIVE_INFINITY,
 ): StoredEvent[] {
-  const { after, through } = range
-  const heads = db.prepareTuples<RangeHead>(RANGE_HEADS).all(after, through)
+  const { after } = range
+  const heads = withinBytes(db.prepareTuples<RangeHead>(RANGE_HEADS).all(after, range.through), mostBytes)
+  const through = heads.at(-1)?.[0] ?? range.through
   const texts = heads.length === 0 ? undefined : db.prepare<RangeRow>(RANGE_TEXTS).get(after, through)
   if (texts === undefined) return []
   const [json, facts] = [bufferOf(texts.json), bufferOf(texts.facts)]
@@ -87,6 +90,16 @@ export function storedRange(
     factsAt = factsEnd
     return event
   })
+}
+
+/** The first events, up to the one with which their JSON reaches `mostBytes`. */
+function withinBytes(heads: RangeHead[], mostBytes: number): RangeHead[] {
+  let bytes = 0
+  const last = heads.findIndex((head) => {
+    bytes += head[4]
+    return bytes >= mostBytes
+  })
+  return last < 0 ? heads : heads.slice(0, last + 1)
 }
 
 function bufferOf(bytes: Uint8Array | null): Buffer {

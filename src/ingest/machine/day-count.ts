@@ -48,11 +48,12 @@ export function daysAfter(
   const presentMs = upstreamNowMs(context)
   const oldest = calendar.londonDate(presentMs - (DAYS_KEPT - 2) * DAY_MS)
   const newest = calendar.londonDate(presentMs + DAY_MS)
+  const polledGuids = new Set(polled)
   let { days } = context.state.head
   for (const { disclosure, revision } of items) {
     const date = calendar.londonDate(disclosure.timeMs)
     if (date < oldest || date > newest) continue
-    const counter = polled.includes(disclosure.guid) ? 'polled' : COUNTED[purpose]
+    const counter = polledGuids.has(disclosure.guid) ? 'polled' : COUNTED[purpose]
     const eodSeen = disclosure.categories.some(({ code }) => code === END_OF_DAY)
     const counts = { [counter]: 1, ...(revision > 1 && { amended: 1 }) }
     days = withDay(days, date, (day) => withCounts(day, counts, eodSeen))

@@ -6,7 +6,7 @@ import { isoMillis } from '../../core/dates.ts'
 import type { GapCause } from '../../core/event.ts'
 import type { Purpose } from '../../core/purpose.ts'
 import type { Pacing } from '../../governor/schedule/pacing.ts'
-import { COMMIT_LIMIT } from '../../log/events.ts'
+import { COMMIT_LIMIT, type RejectedItem } from '../../log/events.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import { learnFromFill } from './arrival-learning.ts'
 import { isTooLong } from './daily-reconciliation.ts'
@@ -104,7 +104,8 @@ export function takeShared(context: StepContext, page: ReadPage): FetchedItems {
   const isShared = ({ disclosure }: FetchedItem): boolean => guids.has(disclosure.guid)
   const shared = scan.fetched.filter(isShared)
   const fetched = scan.fetched.filter((item) => !isShared(item))
-  const rejected = scan.rejected.filter(({ raw }) => !page.rejected.some((other) => other.raw === raw))
+  const unreadable = rawsOf(page.rejected)
+  const rejected = scan.rejected.filter(({ raw }) => !unreadable.has(raw))
   context.state.scan = { ...scan, fetched, rejected }
   return { fetched: shared, latest: latestOf(shared) }
 }
@@ -180,14 +181,12 @@ function retryPage(
 
 function withPage(scan: PageScan, page: ReadPage): PageScan {
   const inRange = page.fresh.filter((item) => isInRange(scan, item.disclosure.timeMs))
+  const unreadable = rawsOf(scan.rejected)
   const isStray = !page.times.some((timeMs) => isInRange(scan, timeMs))
   return {
     ...scan,
     ...addFetched(scan, inRange),
-    rejected: [
-      ...scan.rejected,
-      ...page.rejected.filter((item) => !scan.rejected.some(({ raw }) => raw === item.raw)),
-    ],
+    rejected: [...scan.rejected, ...page.rejected.filter(({ raw }) => !unreadable.has(raw))],
     guids: new Set([...scan.guids, ...page.guids]),
     pages: scan.pages + 1,
     strayPages: isStray ? scan.strayPages + 1 : 0,
@@ -294,6 +293,10 @@ export function addFetched({ fetched, latest }: FetchedItems, fresh: readonly Fe
     all.push(next)
   }
   return { fetched: all, latest: known }
+}
+
+function rawsOf(rejected: readonly RejectedItem[]): ReadonlySet<string> {
+  return new Set(rejected.map(({ raw }) => raw))
 }
 
 /** The latest revision of each guid among these items. */

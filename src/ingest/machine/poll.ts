@@ -276,7 +276,8 @@ function takeItems(context: StepContext, { query, page, pageCursor, startMs, cov
   const moved = cursor !== head.cursor
   if (moved) remember(context, cursor)
   if (fetched.length > 0 || page.rejected.length > 0 || moved) {
-    publish(context, { purpose: 'poll', items: fetched, rejected: page.rejected, first })
+    // No gap covers a page of several commits: after a crash between them the same cursor is polled again.
+    publish(context, { purpose: 'poll', items: fetched, rejected: page.rejected, last: first })
   } else context.state.head = { ...head, lastCleanPollMs: startMs }
 }
 

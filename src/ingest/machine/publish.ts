@@ -8,6 +8,7 @@ import { isoMillis } from '../../core/dates.ts'
 import type { Gap, GapCause, NewEvent } from '../../core/event.ts'
 import { disclosureEvent, GAP_FILLED, GAP_GIVEN_UP, GAP_OPENED, gapEvent } from '../../core/event.ts'
 import type { Purpose } from '../../core/purpose.ts'
+import { portionsOf } from '../../lifecycle/portions.ts'
 import { COMMIT_LIMIT, type RejectedItem } from '../../log/events.ts'
 import type { OpenGap } from '../writer-state/head.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
@@ -15,6 +16,12 @@ import { daysAfter } from './day-count.ts'
 import { isAhead, observeTimes, presentMs } from './stamped-ahead.ts'
 import type { FetchedItem, StepContext } from './state.ts'
 import { upstreamNowMs } from './upstream-clock.ts'
+
+/**
+ * Most characters of items in one commit, unless one item has more: storing them holds the event loop. A usual day of items
+ * has 3 MB.
+ */
+const COMMIT_CHARACTERS = 8 * 1024 * 1024
 
 /** What a commit changes in the head, beside the sequence. */
 export type HeadPatch = NonNullable<PollerCommit['head']>
@@ -44,7 +51,7 @@ interface Entry {
   item: FetchedItem | null
 }
 
-/** Queues the commits of one publication: one, or a chain where there are more than COMMIT_LIMIT events. */
+/** Queues the commits of one publication: one, or a chain where that would hold too many events or too much text. */
 export function publish(context: StepContext, publication: Publication): void {
   const { purpose, items, rejected = [], opening, closing, first = {} } = publication
   const last = { ...publication.last, ...rescanFor(context, publication) }
@@ -75,7 +82,7 @@ export function publish(context: StepContext, publication: Publication): void {
     const type = closing.as === 'filled' ? GAP_FILLED : GAP_GIVEN_UP
     entries.push({ event: gapEvent(closing.gap, type, at), item: null })
   }
-  const chunks = chunksOf(entries, COMMIT_LIMIT)
+  const chunks = chunksOf(entries, ({ event }) => event.data.length)
   chunks.forEach((chunk, index) => {
     const isFirst = index === 0
     const isLast = index === chunks.length - 1
@@ -167,7 +174,7 @@ export function gapOf({ id, from, to, cause, openedAt, found, closedAt }: OpenGa
 
 /** True when these items need more than one commit. */
 export function needsChain(items: readonly FetchedItem[]): boolean {
-  return items.length > COMMIT_LIMIT
+  return chunksOf(items, ({ text }) => text.length).length > 1
 }
 
 function inOrder(items: readonly FetchedItem[]): FetchedItem[] {
@@ -184,10 +191,7 @@ function compareText(one: string, other: string): number {
 }
 
 /** At least one chunk, so that a change of the head without events is a commit too. */
-function chunksOf<T>(members: readonly T[], size: number): T[][] {
-  const chunks: T[][] = []
-  for (let start = 0; start === 0 || start < members.length; start += size) {
-    chunks.push(members.slice(start, start + size))
-  }
-  return chunks
+function chunksOf<T>(members: readonly T[], charactersOf: (member: T) => number): T[][] {
+  const limits = { members: COMMIT_LIMIT, size: COMMIT_CHARACTERS }
+  return members.length === 0 ? [[]] : portionsOf(members, limits, charactersOf)
 }

@@ -9,7 +9,7 @@ import type { Purpose } from '../../core/purpose.ts'
 import { isBridgeError, isLogOutage } from '../../errors.ts'
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { sleep } from '../../lifecycle/clock.ts'
+import { sleep, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import { inSlices } from '../../lifecycle/slices.ts'
 import { rejectedHash, type Term } from '../../log/events.ts'
 import type { Log } from '../../log/log.ts'
@@ -328,8 +328,10 @@ export class Poller {
     const { observer } = this.#parts
     const writer = this.#writer
     if (writer === null) throw new Error('the poller cannot commit: it has no writer')
-    const startMs = this.#nowMs()
     this.#start(this.#scope.signal, async () => {
+      // What led to the commit, or the commit before it in a chain, has held the event loop already.
+      await yieldToEventLoop()
+      const startMs = this.#nowMs()
       try {
         const committed = await writer.commit(queued.commit)
         const nowMs = this.#nowMs()

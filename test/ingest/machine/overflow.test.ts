@@ -89,3 +89,42 @@ describe('a page scan', () => {
     expect(world.twice()).toEqual([])
   })
 })
+
+describe('a page that needs several commits', () => {
+  const commitsOf = (items: WorldOptions['items'], pageSize: number, options: Partial<WorldOptions>) => {
+    const commits: QueuedCommit['commit'][] = []
+    const refuseCommit: WorldOptions['refuseCommit'] = ({ commit }) => {
+      const isSecond = commits.length === 1 && commit.events.length > 0
+      if (commit.events.length > 0) commits.push(commit)
+      return isSecond
+    }
+    const old = burst('old', SEVEN - MINUTE, SECOND, 5)
+    const world = new World({ ...plan, pageSize, items: [...old, ...items], refuseCommit, ...options })
+    // Before a re-scan could hide a mistake.
+    world.run(SEVEN + 8 * SECOND)
+    return { commits, world }
+  }
+
+  it('moves the cursor with the last one: after a crash between them all items are there, once', () => {
+    const { commits, world } = commitsOf(burst('a', SEVEN + SECOND, SECOND, 1500), 2000, {})
+    expect(commits.map(({ events }) => events.length)).toEqual([1000, 500, 500])
+    expect(world.store.events).toHaveLength(1500)
+    expect(world.twice()).toEqual([])
+  })
+
+  it('needs them by its text too: no commit has more than 8 MiB unless a single item has', () => {
+    const padding = ' '.repeat(500_000)
+    const strange: WorldOptions['strange'] = (page) => ({
+      ...page,
+      items: page.items.map((item) => ({ ...item, text: `${item.text}${padding}` })),
+    })
+    const items = burst('a', SEVEN + SECOND, SECOND, 40)
+    const { commits, world } = commitsOf(items, 100, { strange })
+    const sizes = commits.map(({ events }) => events.reduce((sum, { data }) => sum + data.length, 0))
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(8 * 1024 * 1024)
+    expect(sizes.length).toBeGreaterThan(3)
+    const stored = new Set(world.store.events.map(({ id }) => id))
+    expect(items.filter(({ guid }) => !stored.has(guid))).toEqual([])
+    expect(world.twice()).toEqual([])
+  })
+})

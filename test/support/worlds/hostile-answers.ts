@@ -1,18 +1,27 @@
 /**
- * Serves answers that no real upstream would send, from a thread of its own: the path of a request names the answer. Run it as
- * a worker; it posts its port.
+ * Serves answers that no real upstream would send, from a thread of its own. The last segment of a request's path names the
+ * answer; below `/NAME/v2` it is the list of an upstream that has this page since the first poll. Run it as a worker; it
+ * posts its port.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parentPort } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
+import { ITEMS_PATH } from '../../../src/core/upstream-paths.ts'
 
 const MIB = 1024 * 1024
 const GOOD = '{"guid":"good","timestamp":"2026-01-06T07:00:00Z","headline":"Good"}'
-const PAGING = '"meta":{"paging":{"latestCursor":"c","hasMore":false}}'
+const PAGING = '"meta":{"paging":{"latestCursor":"c","hasMore":false,"nextCursor":null}}'
 
 const listOf = (items: string, rest = PAGING): string => `{"data":[${items}],${rest}}`
 const large = (member: string): string => `{"guid":"large","timestamp":"2026-01-06T07:00:00Z",${member}}`
+/** An item of the usual size, 1.3 KB. */
+const usual = (n: number): string =>
+  large(`"rnsId":"${n}","headline":"Company ${n % 700} Final Results ${n}","text":"${filled('Words of it. ', 900)}",
+    "issuer":{"name":"Company ${n % 700}","lei":"LEI${n % 700}","instrument":{"isin":"GB${n % 700}","symbol":{"mnemonic":"C${n % 700}"}}},
+    "category":[{"kind":"FCA","code":"FR","name":"Results"},{"kind":"Native","code":"RE","name":"Results"}]`)
+    .replace('large', `urn:newsml:example:20260106:${n}:1`)
+    .replaceAll(/\n */g, '')
 /** A text of many equal parts, as long as that. */
 const filled = (part: string, bytes: number): string => part.repeat(Math.floor(bytes / part.length))
 
@@ -41,6 +50,7 @@ export const hostileBodies: Readonly<Record<string, () => string>> = {
   },
   '5,000 items': () =>
     listOf(Array.from({ length: 5000 }, (_, n) => GOOD.replace('good', `n${n}`)).join(',')),
+  '5,000 usual items': () => listOf(Array.from({ length: 5000 }, (_, n) => usual(n)).join(',')),
   '5,000 unreadable items of 12 KB': () =>
     listOf(Array.from({ length: 5000 }, (_, n) => `"${n}${'x'.repeat(12_000)}"`).join(',')),
   '1,000,000 tiny items': () => listOf(`${filled('{},', 3_000_000)}{}`),
@@ -54,9 +64,22 @@ export const hostileBodies: Readonly<Record<string, () => string>> = {
   'a page byte by byte': () => listOf(Array.from({ length: 3000 }, () => GOOD).join(',')),
 }
 
+/** The answer of that name to a request of the list; an empty page for the first one, and after the cursor of the answer. */
+function listAnswer(name: string, query: URLSearchParams): string {
+  const isFirst = !query.has('sinceCursor') && !query.has('dateFrom')
+  if (!isFirst && query.get('sinceCursor') !== 'c') return hostileBodies[name]?.() ?? ''
+  return listOf('', isFirst ? PAGING.replace('"c"', '"before"') : PAGING)
+}
+
 function serve(): void {
   const server = createServer((request, response) => {
-    const name = decodeURIComponent((request.url ?? '').split('/').at(-1)?.split('?')[0] ?? '')
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://127.0.0.1')
+    if (pathname.endsWith(`/v2${ITEMS_PATH}`)) {
+      const [, first = ''] = pathname.split('/')
+      response.end(listAnswer(decodeURIComponent(first), searchParams))
+      return
+    }
+    const name = decodeURIComponent(pathname.split('/').at(-1) ?? '')
     const body = Buffer.from(hostileBodies[name]?.() ?? '')
     if (name.startsWith('an error')) response.statusCode = 500
     if (name.endsWith('byte by byte')) {
