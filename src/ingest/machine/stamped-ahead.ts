@@ -4,10 +4,15 @@
  * is never used. Polls keep the cursor before it, and ask by date for a new one when their page fills up.
  */
 import { MINUTE_MS } from '../../core/durations.ts'
-import type { ReadPage, StepContext } from './state.ts'
+import type { IngestState, ReadPage, StepContext } from './state.ts'
 
 /** Clocks and stamps differ by seconds. An item further ahead than this is stamped ahead. */
 const MARGIN_MS = MINUTE_MS
+/**
+ * How far the present may be wrong where both clocks are right. An item further ahead hides with its cursor whatever becomes
+ * visible before its time, so its cursor waits until that time is surely over.
+ */
+const CURSOR_MARGIN_MS = 2000
 /** Where our clock and upstream's `Date` differ by less, both are right. */
 const AGREEMENT_MS = 10 * MINUTE_MS
 
@@ -21,11 +26,26 @@ const CONSENSUS = 5
  */
 export function presentMs({ state, nowMs }: StepContext): number {
   const dateMs = nowMs + state.skewMs
-  if (state.hasDate && Math.abs(state.skewMs) <= AGREEMENT_MS) return Math.max(nowMs, dateMs)
+  if (doClocksAgree(state)) return Math.max(nowMs, dateMs)
   const { newest } = state
   const leastMs = newest === null ? Number.NEGATIVE_INFINITY : newest.timeMs + (dateMs - newest.seenMs)
   const [clockMs] = [Math.min(nowMs, dateMs), Math.max(nowMs, dateMs)].filter((ms) => ms >= leastMs)
   return clockMs ?? leastMs
+}
+
+function doClocksAgree({ hasDate, skewMs }: IngestState): boolean {
+  return hasDate && Math.abs(skewMs) <= AGREEMENT_MS
+}
+
+/** How far the present may be wrong, ms. */
+function marginMs({ state }: StepContext): number {
+  return doClocksAgree(state) ? CURSOR_MARGIN_MS : MARGIN_MS
+}
+
+/** Times of the items on the last page that were ahead, as long as they are not surely over. */
+function stillAhead(context: StepContext): number[] {
+  const comeMs = presentMs(context) - marginMs(context)
+  return context.state.aheadMs.filter((timeMs) => timeMs > comeMs)
 }
 
 /** True for an item time that lies ahead of that present. */
@@ -64,11 +84,9 @@ export type AheadPoll =
 
 /** How the next poll asks. */
 export function aheadPollOf(context: StepContext): AheadPoll {
-  const { aheadMs, itemsSinceCursor } = context.state
-  const present = presentMs(context)
-  const listed = aheadMs.filter((timeMs) => isAhead(timeMs, present)).length
+  const { itemsSinceCursor } = context.state
   const half = context.config.pageSize / 2
-  if (listed >= half) return 'by_date'
+  if (stillAhead(context).length >= half) return 'by_date'
   return itemsSinceCursor >= half ? 'for_new_cursor' : 'by_cursor'
 }
 
@@ -79,8 +97,9 @@ export function aheadPollOf(context: StepContext): AheadPoll {
 export function usableCursor(context: StepContext, page: ReadPage, isByDate: boolean): string | null {
   const { state } = context
   observeTimes(context, page.times)
-  const present = presentMs(context)
-  const ahead = page.times.filter((timeMs) => isAhead(timeMs, present))
+  const latestMs = presentMs(context) + marginMs(context)
+  const known = stillAhead(context)
+  const ahead = page.times.filter((timeMs) => timeMs > latestMs || known.includes(timeMs))
   if (!isByDate) state.aheadMs = ahead
   state.itemsSinceCursor = isByDate || ahead.length === 0 ? 0 : page.count
   return ahead.length === 0 ? page.latestCursor : null
@@ -88,6 +107,5 @@ export function usableCursor(context: StepContext, page: ReadPage, isByDate: boo
 
 /** The latest time that a poll by date asks for, ms since 1970; undefined while no item is stamped ahead. */
 export function upperBoundMs(context: StepContext): number | undefined {
-  const present = presentMs(context)
-  return context.state.aheadMs.some((timeMs) => isAhead(timeMs, present)) ? present + MARGIN_MS : undefined
+  return stillAhead(context).length > 0 ? presentMs(context) + marginMs(context) : undefined
 }

@@ -59,6 +59,15 @@ describe('an item stamped in the future', () => {
     expect(gaps(world)).toBeLessThanOrEqual(gaps(usual) + 2)
   })
 
+  it('by less than a minute hides nothing that comes before its time', () => {
+    const startMs = SEVEN + 2 * HOUR
+    const ahead = burst('ahead', startMs, 6 * HOUR, 120).map((item) => ({
+      ...item,
+      timeMs: item.timeMs + 50_000,
+    }))
+    whole(played('free', [...ahead, ...burst('usual', startMs, 6 * HOUR, 240)]))
+  })
+
   it('costs a larger plan no delay', () => {
     const usual = played('advanced', [])
     for (const aheadMs of [HOUR, 30 * DAY]) {
