@@ -7,6 +7,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { affordableBackfill } from '../../governor/schedule/backfill-budget.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
+import type { Failure } from '../../upstream/outcome.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { learnFromPoll, savedProfile, situationOf } from './arrival-learning.ts'
 import { rescanAfterPoll } from './burst.ts'
@@ -27,6 +28,9 @@ const MOST_REFUSALS = 2
 
 /** After so long without a good poll one is made without the cursor, and again whenever that time has doubled. */
 const PROBE_AFTER_MS = HOUR_MS
+
+/** The 401 or 403 in a row after which one request is made without the cursor: upstream may mean the cursor. */
+const PROBED_KEY_REFUSAL = 2
 
 /** What a good poll covers. */
 interface Polled {
@@ -140,20 +144,22 @@ function retryPoll(
   const failingSinceMs = state.failingSinceMs ?? context.nowMs
   blockAfter(context, failure, spentMs)
   state.request = null
-  if (!isAboutQuery(failure)) {
-    // The key, the throttle or the connection: the same request is made again.
+  const mayBeAboutQuery = failure.sent && failure.kind !== 'too_many'
+  if (!mayBeAboutQuery) {
+    // The throttle or the connection: the same request is made again.
   } else if (query.sinceCursor === undefined) state.cursorRefused = false
-  else if (failure.kind === 'refused' || isProbeDue(context, failingSinceMs)) {
+  else if (isRefusal(context, failure) || isProbeDue(context, failingSinceMs)) {
     state.cursorRefused = true
     state.probedMs = context.nowMs
-    state.blockedUntilMs = context.nowMs
+    // After a 401 or 403 the probe takes the place of the next retry: it is probably about the key.
+    if (failure.kind !== 'unauthorised') state.blockedUntilMs = context.nowMs
   }
   state.nextPollMs = state.blockedUntilMs
 }
 
-/** True for a failure that another query may not have. */
-function isAboutQuery({ kind, sent }: Exclude<PageOutcome, { kind: 'ok' }>): boolean {
-  return sent && kind !== 'too_many' && kind !== 'unauthorised'
+/** True for an answer that may refuse the cursor itself. */
+function isRefusal({ state }: StepContext, { kind }: Failure): boolean {
+  return kind === 'unauthorised' ? state.keyRefusalsInARow === PROBED_KEY_REFUSAL : kind === 'refused'
 }
 
 /** True where polls have failed for an hour, two, four …: the cursor may be the cause. */

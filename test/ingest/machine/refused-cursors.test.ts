@@ -18,6 +18,8 @@ describe('the poller', () => {
     ['404', { kind: 'refused', status: 404, message: '', hint: null }, MINUTE],
     ['410', { kind: 'refused', status: 410, message: 'gone', hint: null }, MINUTE],
     ['422', { kind: 'refused', status: 422, message: '', hint: null }, MINUTE],
+    ['401', { kind: 'unauthorised', status: 401 }, MINUTE],
+    ['403', { kind: 'unauthorised', status: 403 }, MINUTE],
     ['500 for an hour', { kind: 'server_error', status: 500 }, 80 * MINUTE],
     ['time-outs for an hour', { kind: 'timeout', phase: 'headers' }, 80 * MINUTE],
     ['rubbish for an hour', { kind: 'invalid', reason: 'not JSON' }, 80 * MINUTE],
@@ -60,6 +62,26 @@ describe('the poller', () => {
     expect(world.health).toBe('ok')
     expect(gapStates(world).length).toBeLessThanOrEqual(2)
   })
+})
+
+it('a revoked key costs one request without the cursor, and no gap where it works again', () => {
+  const endMs = SEVEN + 50 * MINUTE
+  const world: World = new World({
+    ...plan,
+    seed: 12,
+    startMs: SEVEN - MINUTE,
+    items: burst('a', SEVEN, HOUR, 60),
+    fails: () =>
+      world.nowMs > SEVEN + 10 * MINUTE && world.nowMs < endMs
+        ? { kind: 'unauthorised', status: 401 }
+        : undefined,
+  })
+  world.run(endMs + HOUR)
+  const refused = world.requests.filter(({ atMs }) => atMs > SEVEN + 10 * MINUTE && atMs < endMs)
+  expect(refused.filter(({ query }) => query.sinceCursor === undefined)).toHaveLength(1)
+  expect(refused.length).toBeLessThan(12)
+  expect(gapStates(world)).toEqual([])
+  expect(world.missing()).toEqual([])
 })
 
 describe('the page that brings a new cursor', () => {
