@@ -57,8 +57,11 @@ const SOON_RETRIES = 6
 /** Longest of their waits, before jitter. */
 const LONGEST_SOON_MS = 25_000
 const SOON_GROWTH = 2
-/** So many of them follow a short Retry-After to the moment; later ones wait longer, for the service may send it always. */
-const EXACT_RETRIES = 4
+/**
+ * A short Retry-After is followed to the moment by as many. One more retry waits longer, because the service may send it
+ * always, and takes the place of the first probe after them.
+ */
+const SOON_RETRIES_ADVISED = SOON_RETRIES + 1
 /** For so long after a quota that others have spent, no further 429s are retried so soon. */
 const WARY_MS = 72 * HOUR_MS
 /** Probes after them. */
@@ -124,7 +127,7 @@ export function afterSuccess({ lastQuotaMs }: ClassifierState): ClassifierState 
 
 /**
  * Classifies one 429. While our ledger is far from spent, six retries wait for 1.5 refill times, then twice as long, up
- * to 25 s, or for a plausible Retry-After. Otherwise `throttle` and `unknown` wait for 1.5 refill times, then twenty times
+ * to 25 s, or exactly for a plausible Retry-After. Otherwise `throttle` and `unknown` wait for 1.5 refill times, then twenty times
  * as long, up to five minutes. `quota` waits for its reset, with probes in between.
  */
 export function classify429(
@@ -140,14 +143,15 @@ export function classify429(
     (hint === state.hint ? 1 : HINT_ODDS[hint])
   const isWary = inARow === 1 ? hadQuota(state, nowMs) : state.isWary
   const isTrusting = isFarFromSpent(evidence) && hint !== 'long' && !isWary
-  const isSoon = isTrusting && inARow <= SOON_RETRIES
+  const isAdvised = isTrusting && hint === 'short'
+  const isSoon = isTrusting && inARow <= (isAdvised ? SOON_RETRIES_ADVISED : SOON_RETRIES)
   const kind = isSoon ? soonKindOf(hint) : kindOf(odds, inARow)
   const quotasInARow = kind === 'quota' ? state.quotasInARow + 1 : 0
   const advisedMs = hint === 'short' ? (retryAfterMs ?? 0) : 0
   const waitMs =
     kind === 'quota'
       ? quotaWaitMs(
-          quotasInARow,
+          isAdvised ? quotasInARow + 1 : quotasInARow,
           { hint, probes: isTrusting ? FAR_QUOTA_PROBES : QUOTA_PROBES },
           evidence,
           chance,
@@ -196,7 +200,7 @@ export function isFarFromSpent({ leftShare }: Pick<Evidence, 'leftShare'>): bool
 }
 
 function soonWaitMs(inARow: number, advisedMs: number, { refillMs }: Evidence, chance: Chance): number {
-  if (advisedMs > 0 && inARow <= EXACT_RETRIES) return advisedMs
+  if (advisedMs > 0 && inARow <= SOON_RETRIES) return advisedMs
   const growing = {
     baseMs: refillMs * FIRST_WAIT_REFILLS,
     factor: SOON_GROWTH,
