@@ -51,6 +51,7 @@ export interface KafkaCampaign {
   /** Releases, as `KAFKA_VERSION` names them. */
   versions: readonly string[]
   seeds: number
+  firstSeed: number
   /** Only worlds of so many brokers; null: both. */
   nodes: 1 | 3 | null
   /** Worlds at the same time. */
@@ -63,6 +64,7 @@ export interface KafkaCampaign {
 export async function playKafka({
   versions,
   seeds,
+  firstSeed,
   nodes,
   workers,
   notify,
@@ -72,7 +74,7 @@ export async function playKafka({
     const runtime = await kafkaOf(version)
     const tally = emptyTally(runtime)
     report.releases.push(tally)
-    const waiting = Array.from({ length: seeds }, (_, index) => casesOf(index + 1, nodes)).flat()
+    const waiting = Array.from({ length: seeds }, (_, index) => casesOf(firstSeed + index, nodes)).flat()
     const beganMs = performance.now()
     const work = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {

@@ -6,7 +6,7 @@
  * and `--lines` prints what the bridges of failed worlds logged; `--weeks 10000` runs weeks of quota spending. `--feed
  * 3` disconnects the readers of the live feed in three runs: `--clients 2000` of them, each `--cuts 20` times.
  * `--webhooks 100` kills bridges that deliver webhooks 100 times, with `--kafka 4` on that release; `--seed` is the
- * first. `--broken 50` plays fifty seeds of worlds whose upstream breaks our assumptions, on every plan or `--plan`;
+ * first, as it is with `--kafka` alone. `--broken 50` plays fifty seeds of worlds whose upstream breaks our assumptions, on every plan or `--plan`;
  * `--log embedded,kafka` also on these real logs.
  * `--mutants` breaks the source in each of the listed ways and checks that the named test fails; `--only` names some.
  */
@@ -193,6 +193,7 @@ if (values.mutants) {
   const report = await playKafka({
     versions: values.kafka.split(','),
     seeds,
+    firstSeed: Number(values.seed),
     nodes: values.nodes === '1' ? 1 : values.nodes === '3' ? 3 : null,
     workers: Number(values.workers),
     notify({ kafka, nodes, seed, seconds }, failure, lines) {
