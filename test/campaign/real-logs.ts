@@ -50,7 +50,7 @@ export class RealLogs implements AsyncDisposable {
         worlds: tally.worlds + 1,
         operations: tally.operations + world.operations.length,
         differences: tally.differences + (difference === null ? 0 : 1),
-        seconds: tally.seconds + seconds,
+        seconds: Math.round((tally.seconds + seconds) * 10) / 10,
       }
       if (difference !== null) found.push(`on the log ${name}: ${difference}`)
     }

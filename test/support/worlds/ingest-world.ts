@@ -231,8 +231,9 @@ export class World {
     return this.nowMs < (this.options.faultsUntilMs ?? 0) && this.chance.yes(probability)
   }
 
+  /** Clocks have whole milliseconds, and a timer never fires before its time. */
   private at(delayMs: number, run: () => void): void {
-    this.agenda.push({ atMs: this.nowMs + Math.max(0, delayMs), order: this.order++, run })
+    this.agenda.push({ atMs: Math.ceil(this.nowMs + Math.max(0, delayMs)), order: this.order++, run })
   }
 
   /** Like `at`, but dropped when the process that scheduled it has ended. */
