@@ -101,7 +101,7 @@ export function postponeGap(
   const gap = openGaps.find(({ id }) => id === scan.gapId)
   if (gap === undefined) return
   const common = { purpose: scan.purpose, items: scan.fetched, rejected: scan.rejected }
-  const found = scan.fetched.length
+  const found = foundBy(scan)
   if (context.nowMs - timesOf(gap).openedMs > GIVE_UP_MS) {
     const closing = { gap: closed(context, gap, found), as: 'given_up' as const }
     return publish(context, {
@@ -129,6 +129,12 @@ export function fetchedBy({ purpose, fetched: items, rejected, mustMeet: polled 
   return { purpose, items, rejected, polled }
 }
 
+/** How many of the fetched items the poll had left out that the scan completes. */
+export function foundBy({ fetched, mustMeet }: Pick<PageScan, 'fetched' | 'mustMeet'>): number {
+  const polled = new Set(mustMeet)
+  return fetched.filter(({ disclosure }) => !polled.has(disclosure.guid)).length
+}
+
 /** The gap with the page that this scan did not get as the next one; with the first page where the scan went astray. */
 export function goingOn(gap: OpenGap, scan: PageScan): OpenGap {
   const { pageCursor, toMs } = scan
@@ -153,7 +159,7 @@ export function publishBehindGap(
   opening: OpenGap,
   head: HeadPatch,
 ): void {
-  const openGaps = [...context.state.head.openGaps, opening]
+  const openGaps = [...context.state.head.openGaps, { ...opening, found: foundBy(scan) }]
   publish(context, { ...fetchedBy(scan), opening, first: { ...head, openGaps } })
 }
 

@@ -8,6 +8,7 @@ import { type OpenGap, timesOf } from '../writer-state/head.ts'
 import {
   closed,
   fetchedBy,
+  foundBy,
   fromFirstPage,
   goingOn,
   postponeBackfill,
@@ -75,9 +76,9 @@ export function publishUnfinished(context: StepContext, scan: PageScan, retryAtM
 
 /** Publishes a full commit of a scan whose gap is open; the scan goes on. */
 export function publishPart(context: StepContext, scan: PageScan): void {
-  const count = scan.fetched.length
+  const found = foundBy(scan)
   const openGaps = context.state.head.openGaps.map((gap) =>
-    gap.id === scan.gapId ? { ...gap, found: gap.found + count } : gap,
+    gap.id === scan.gapId ? { ...gap, found: gap.found + found } : gap,
   )
   publish(context, {
     purpose: scan.purpose,
@@ -85,7 +86,7 @@ export function publishPart(context: StepContext, scan: PageScan): void {
     rejected: scan.rejected,
     last: { openGaps },
   })
-  context.state.scan = { ...scan, fetched: [], rejected: [], published: scan.published + count }
+  context.state.scan = { ...scan, fetched: [], rejected: [], published: scan.published + scan.fetched.length }
 }
 
 /** Publishes what a scan has fetched so far; the scan goes on. */
@@ -100,7 +101,7 @@ export function publishFetched(context: StepContext, scan: PageScan): void {
 /** Closes the gap, or moves its start to the end of the range where the scan read only the first day of it. */
 function publishGap(context: StepContext, scan: PageScan, gap: OpenGap): void {
   const { openGaps } = context.state.head
-  const found = scan.fetched.length
+  const found = foundBy(scan)
   if (scan.kind === 'gap_retry' && scan.toMs !== null && scan.toMs < timesOf(gap).toMs) {
     const rest = { ...fromFirstPage(gap), found: gap.found + found, doneToMs: scan.toMs, attempts: 0 }
     const last = { openGaps: openGaps.map((open) => (open.id === gap.id ? rest : open)) }
@@ -124,7 +125,7 @@ function publishFill(context: StepContext, scan: PageScan): void {
   publish(context, {
     ...fetchedBy(scan),
     opening: gap,
-    closing: { gap: closed(context, gap, scan.fetched.length), as: 'filled' },
+    closing: { gap: closed(context, gap, foundBy(scan)), as: 'filled' },
     first: { ...scan.firstHead, openGaps: [...openGaps, gap] },
     last: { openGaps },
   })

@@ -124,6 +124,25 @@ describe('the poller', () => {
     expect(gapStates(world)).toEqual(['bridge.gap.opened.v1', 'bridge.gap.filled.v1'])
   })
 
+  it.each<[string, Partial<WorldOptions>, number]>([
+    ['is held for two seconds', { pageSize: 50, latencyMs: [900, 900] }, 265],
+    ['needs several commits', { pageSize: 200 }, 2500],
+  ])(
+    'says of a closed gap how many items its poll had left out, when the fill %s',
+    (_title, strange, count) => {
+      const items = burst('one', SEVEN + SECOND, 1, count)
+      const world = new World({ ...plan, ...strange, seed: 3, startMs: SEVEN - 10 * SECOND, items })
+      world.run(SEVEN + 10 * MINUTE)
+      const gaps = world.store.events.filter((event) => isGap(event.type))
+      const found = gaps.map(({ type, data }) => [type, (JSON.parse(data) as { found: number }).found])
+      const { pageSize = 0 } = strange
+      expect(found).toEqual([
+        ['bridge.gap.opened.v1', 0],
+        ['bridge.gap.filled.v1', count - pageSize],
+      ])
+    },
+  )
+
   it('stamps gap events with upstream’s time, like the items around them, and with our recorded time', () => {
     const items = burst('flood', SEVEN + SECOND, 60 * SECOND, 2500)
     const clockOffMs = 300 * 24 * HOUR
