@@ -236,7 +236,8 @@ function takeNewCursor(context: StepContext, { page, pageCursor, startMs, covere
     items: fetched,
     rejected: page.rejected,
     opening: gap,
-    first: { cursor, lastCleanPollMs: startMs, openGaps: [...head.openGaps, gap] },
+    first: { openGaps: [...head.openGaps, gap] },
+    last: { cursor, lastCleanPollMs: startMs },
   })
   context.actions.push({
     type: 'report',

@@ -152,15 +152,23 @@ export function isAstray({ mustMeet, guids }: PageScan): boolean {
   return mustMeet.length > 0 && !mustMeet.some((guid) => guids.has(guid))
 }
 
-/** Publishes what the scan fetched behind a new open gap; `head` changes with the same commit. */
+/**
+ * Publishes what the scan fetched behind a new open gap; `head` changes with the first commit. The page with which the gap
+ * continues is stored with the last one, behind the items of all pages before it.
+ */
 export function publishBehindGap(
   context: StepContext,
   scan: PageScan,
   opening: OpenGap,
   head: HeadPatch,
 ): void {
-  const openGaps = [...context.state.head.openGaps, { ...opening, found: foundBy(scan) }]
-  publish(context, { ...fetchedBy(scan), opening, first: { ...head, openGaps } })
+  const { openGaps } = context.state.head
+  publish(context, {
+    ...fetchedBy(scan),
+    opening,
+    first: { ...head, openGaps: [...openGaps, fromFirstPage(opening)] },
+    last: { openGaps: [...openGaps, { ...opening, found: foundBy(scan) }] },
+  })
 }
 
 /** The gap as it is closed now; `found` is what the last scan of it has found. */

@@ -110,7 +110,6 @@ function publishGap(context: StepContext, scan: PageScan, gap: OpenGap): void {
   publish(context, {
     ...fetchedBy(scan),
     closing: { gap: closed(context, gap, found), as: 'filled' },
-    first: scan.firstHead ?? {},
     last: { openGaps: openGaps.filter(({ id }) => id !== gap.id) },
   })
 }
