@@ -86,3 +86,20 @@ describe('polls by cursor keep their times', () => {
     expect(world.missing()).toEqual([])
   })
 })
+
+it('polls between the pages of a scan that fails spend no unit above the quota', () => {
+  const world = new World({
+    ...plans.free,
+    seed: 1,
+    startMs: SEVEN - 5 * MINUTE,
+    items: [
+      ...burst('a', SEVEN + SECOND, 9 * SECOND, 400),
+      ...burst('b', SEVEN + 10 * MINUTE, 9 * SECOND, 500),
+      ...burst('c', SEVEN + 12 * MINUTE, 3 * HOUR, 600),
+    ],
+    fails: (query) => (isScan(query) ? { kind: 'server_error', status: 500 } : undefined),
+  })
+  world.store.ledger.set(SEVEN - 72 * HOUR, { poll: plans.free.weeklyQuota - 30 })
+  world.run(SEVEN + 6 * HOUR)
+  expect(world.unitsSpent()).toBe(plans.free.weeklyQuota)
+})
