@@ -65,6 +65,23 @@ describe('polls by cursor keep their times', () => {
     expect(world.twice()).toEqual([])
   })
 
+  it('while every page scan is refused with 403 and polls leave every other second', () => {
+    const refused: Failure = { kind: 'unauthorised', status: 403 }
+    const world = new World({
+      ...plans.advanced,
+      weeklyQuota: 300_000,
+      seed: 4,
+      startMs: SEVEN - MINUTE,
+      items: morning(),
+      fails: (query) => (isScan(query) ? refused : undefined),
+    })
+    world.run(SEVEN + 5 * MINUTE)
+    expect(world.requests.some(({ purpose }) => purpose === 'sweep')).toBe(true)
+    expect(longestPause(world, SEVEN)).toBeLessThan(3.1 * SECOND)
+    expect(world.health).toBe('ok')
+    expect(world.missing()).toEqual([])
+  })
+
   it('while the pages of a scan take so long that polls would wait', () => {
     let scanMs = 0
     const options: Partial<WorldOptions> = { weeklyQuota: 300_000, ratePerSecond: 15, burst: 30 }
