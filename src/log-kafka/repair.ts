@@ -2,7 +2,9 @@
  * Compares the topic of the writer's state with the topic of all events, for the command `bridge repair`. Changes nothing: a
  * log that is opened with `repair` does.
  */
+import { GAP_OPENED, type Gap, isGap } from '../core/event.ts'
 import { BridgeError } from '../errors.ts'
+import { storedValue } from '../log/stored-value.ts'
 import type { KafkaSession } from './client/client.ts'
 import { kafkaSessions } from './client/client.ts'
 import { unavailable } from './client/faults.ts'
@@ -17,11 +19,15 @@ import { readTopicEnds, type TopicEnds } from './writer/log-end.ts'
 export interface ComparedTopics extends TopicEnds {
   /** Of the last event in the topic of all events; null where it has none. Times are ISO 8601. */
   lastEvent: { time: string; recordedtime: string } | null
+  /** Gaps that the newest events open and do not close. */
+  openGaps: Gap[]
   /** Processes that lead or stand for leader. */
   candidates: number
 }
 
 const LIMIT_MS = 60_000
+/** Newest events that are read for open gaps: three weeks of usual days. A gap is given up after two. */
+const NEWEST = 40_000
 
 /**
  * Compares the topics.
@@ -59,10 +65,29 @@ async function compare(
     })
   }
   const ends = await readTopicEnds(partitions, { state, all }, clock)
-  const [lastEvent = null] = await newest(partitions, all, { limit: 1 }, (record) => {
-    const { time, recordedtime } = eventOf(record)
-    return { time, recordedtime }
+  const events = await newest(partitions, all, { limit: NEWEST }, (record) => {
+    const { sequence, time, recordedtime, type, id, data } = eventOf(record)
+    return { sequence, time, recordedtime, type, gap: isGap(type) ? storedValue<Gap>(id, data) : null }
   })
+  const openGaps = new Map<string, Gap>()
+  for (const { type, gap } of events) {
+    if (type === GAP_OPENED && gap !== null) openGaps.set(gap.id, gap)
+    else if (gap !== null) openGaps.delete(gap.id)
+  }
+  const highest = events.reduce((most, { sequence }) => Math.max(most, sequence), 0)
+  const last = events.at(-1)
+  if (last !== undefined && highest > last.sequence) throw copiedAgain(all, highest, last.sequence)
+  const lastEvent = last === undefined ? null : { time: last.time, recordedtime: last.recordedtime }
   const { groups } = await admin.describeGroups([`${topics.prefix}.leader`])
-  return { ...ends, lastEvent, candidates: groups[0]?.members.length ?? 0 }
+  const candidates = groups[0]?.members.length ?? 0
+  return { ...ends, lastEvent, openGaps: [...openGaps.values()], candidates }
+}
+
+/** A restarted mirror copies some records a second time. Where it ends among them, the next event would have a number twice. */
+function copiedAgain(topic: string, highest: number, last: number): BridgeError {
+  return new BridgeError(
+    'log_damaged',
+    `the mirror of ${topic} ends in the middle of a second copy: it has event ${highest}, and after it ${last} again`,
+    { hint: 'Let the mirror copy the rest, or restore the topics of this prefix from one backup.' },
+  )
 }

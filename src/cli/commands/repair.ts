@@ -2,8 +2,6 @@
  * Runs `bridge repair`: makes the topic of the writer's state agree with the topic of all events again. It says beforehand
  * what is lost, and asks.
  */
-import { parseTimestamp } from '../../core/dates.ts'
-import { HOUR_MS } from '../../core/durations.ts'
 import type { Committed, Gap } from '../../core/event.ts'
 import { knownFcaCodes, knownNativeCodes } from '../../core/filter/categories.ts'
 import { BridgeError } from '../../errors.ts'
@@ -33,9 +31,6 @@ For a mirror or a restored cluster whose two topics end at different events, so 
 After events were lost the log begins a new epoch: readers are told and resume an hour before. What was
 lost is fetched from the upstream again, as far as it still answers for that time. If both topics agree
 and a mirror takes over, run bridge restore.`
-
-/** Lost events may belong to items whose upstream time is before the last event, ms. */
-const MARGIN_MS = HOUR_MS
 
 /** What is wrong, and what a repair does about it. */
 interface Plan {
@@ -145,7 +140,7 @@ async function repair(
       const absence = countAbsence(corrected, options.plannedBy, { sinceMs: null, nowMs })
       const { commit, gap } = repairCommit(corrected, {
         unknown: await eventsAfter(log, before, unknown, signal),
-        lostFromMs: lost === 0 ? null : lostFrom(found, nowMs),
+        lost: lost === 0 ? null : found,
         nowMs,
       })
       done = { gap, units: absence.units }
@@ -155,13 +150,6 @@ async function repair(
   } finally {
     await log.close()
   }
-}
-
-/** Before the last event that is left, by upstream's time and by ours; a day ago where none is left. */
-function lostFrom({ lastEvent }: ComparedTopics, nowMs: number): number {
-  if (lastEvent === null) return nowMs - 24 * HOUR_MS
-  const times = [lastEvent.time, lastEvent.recordedtime].map((time) => parseTimestamp(time) ?? nowMs)
-  return Math.min(...times) - MARGIN_MS
 }
 
 async function eventsAfter(

@@ -193,8 +193,7 @@ function takeFirstCursor(context: StepContext, { pageCursor, startMs, coveredToM
   const head = { cursor: pageCursor, lastCleanPollMs: startMs, backfill, countedFromMs: fromMs }
   if (fromMs === wantedMs) return enqueue(context, 'poll', { events: [], head })
   const gap = { ...newGap(context, 'outage', wantedMs, fromMs), retryAtMs: context.nowMs + DAY_MS }
-  const openGaps = [...context.state.head.openGaps, gap]
-  publish(context, { purpose: 'poll', items: [], opening: gap, first: { ...head, openGaps } })
+  publish(context, { purpose: 'poll', items: [], opening: gap, first: { ...head, openGaps: [gap] } })
 }
 
 /** Warns before the first request where half of the quota left does not pay for the whole backfill. */
@@ -237,8 +236,7 @@ function takeNewCursor(context: StepContext, { page, pageCursor, startMs, covere
     items: fetched,
     rejected: page.rejected,
     opening: gap,
-    first: { openGaps: [...head.openGaps, gap] },
-    last: { cursor, lastCleanPollMs: startMs },
+    first: { cursor, lastCleanPollMs: startMs, openGaps: [...head.openGaps, gap] },
   })
   context.actions.push({
     type: 'report',

@@ -17,7 +17,6 @@ import {
   postponeRescan,
   publishBehindGap,
   roundAfter,
-  sweepAfter,
 } from './postpone.ts'
 import { type HeadPatch, needsChain, newGap, publish } from './publish.ts'
 import type { PageScan, StepContext } from './state.ts'
@@ -32,7 +31,7 @@ export function publishComplete(context: StepContext, scan: PageScan): void {
   const fetched = fetchedBy(scan)
   switch (scan.kind) {
     case 'overlap_rescan':
-      return publish(context, { ...fetched, last: sweepAfter(context, scan) })
+      return publish(context, { ...fetched, last: { sweep: null } })
     case 'scheduled_rescan':
       return publish(context, { ...fetched, last: { round: roundAfter(context, scan) } })
     case 'daily_reconciliation':
@@ -111,6 +110,7 @@ function publishGap(context: StepContext, scan: PageScan, gap: OpenGap): void {
   publish(context, {
     ...fetchedBy(scan),
     closing: { gap: closed(context, gap, found), as: 'filled' },
+    first: scan.firstHead ?? {},
     last: { openGaps: openGaps.filter(({ id }) => id !== gap.id) },
   })
 }

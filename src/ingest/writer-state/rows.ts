@@ -19,12 +19,20 @@ export interface WriterState {
 /** The fields of the head that have one row each: gaps and days have a row a member, the log keeps its own place. */
 type Field = Exclude<keyof Head, 'openGaps' | 'days' | 'epoch' | 'sequence'>
 
-/** The rows that differ between two states; all rows where there was no state before. */
+/** Order of the kinds of rows; all others are between these. */
+const FIRST = 'gap/'
+const LAST = 'head/cursor'
+
+/**
+ * The rows that differ between two states; all rows where there was no state before. A mirror of a Kafka log may stop
+ * between two rows of a commit. So gaps are first and the cursor is last: it never passes a gap that is not stored.
+ */
 export function changedRows(before: WriterState | null, after: WriterState): Map<string, string | null> {
   const changed = new Map<string, string | null>()
   addChanged(changed, '', before === null ? new Map() : headRows(before.head), headRows(after.head))
   addChanged(changed, 'ledger/', before?.ledger ?? new Map(), after.ledger)
-  return changed
+  const rankOf = (key: string): number => (key.startsWith(FIRST) ? 0 : key === LAST ? 2 : 1)
+  return new Map([...changed].sort(([one], [other]) => rankOf(one) - rankOf(other)))
 }
 
 /**

@@ -29,11 +29,15 @@ export async function* followTopic(
   for await (const { records, rewound } of readPartition(parts, topic, from, signal)) {
     if (rewound !== null && rewound.asked > rewound.end) throw missing(topic, position + 1)
     mayBeDropped ||= rewound !== null
-    const events = records.map(eventOf).filter(({ sequence }) => sequence > position)
-    for (const { sequence } of events) {
-      if (sequence !== position + 1 && !mayBeDropped) throw missing(topic, position + 1)
+    const events: Committed[] = []
+    for (const record of records) {
+      const event = eventOf(record)
+      // A mirror that was restarted copies records a second time.
+      if (event.sequence <= position) continue
+      if (event.sequence !== position + 1 && !mayBeDropped) throw missing(topic, position + 1)
       mayBeDropped = false
-      position = sequence
+      position = event.sequence
+      events.push(event)
     }
     if (events.length > 0) yield events
     if (signal.aborted) return

@@ -38,18 +38,24 @@ const EARLIER_KEY = 'head/earlier'
 /** Key of the record by which a claim finds the end of what earlier writers left: its value is a fencing token. */
 export const FENCING_TOKEN_KEY = 'nonce'
 
-/** The rows that change from one state to the next, those of the caller in between; all where there was no state before. */
+/**
+ * The rows that change from one state to the next; all where there was no state before. A mirror may stop between two of
+ * them. So counts are before the sequence, because a number must not be given out twice; the caller's rows follow in their
+ * own order.
+ */
 export function stateRows(
   before: KafkaWriterState | null,
   after: KafkaWriterState,
   callers: RowChanges = new Map(),
 ): Map<string, string | null> {
-  const rows = new Map<string, string | null>([...placeRows(before?.place ?? null, after.place), ...callers])
-  addChanged(rows, COUNT, before?.counts ?? new Map(), after.counts)
+  const rows = new Map<string, string | null>()
   addChanged(rows, CHOICE, before?.choices ?? new Map(), after.choices)
+  addChanged(rows, COUNT, before?.counts ?? new Map(), after.counts)
   if (after.earlier !== null && after.earlier !== before?.earlier) {
     rows.set(EARLIER_KEY, JSON.stringify(after.earlier))
   }
+  for (const [key, text] of placeRows(before?.place ?? null, after.place)) rows.set(key, text)
+  for (const [key, text] of callers) rows.set(key, text)
   return rows
 }
 

@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { BridgeError } from '../../../src/errors.ts'
 import { RejectedLimit } from '../../../src/log-kafka/writer/rejected-limit.ts'
 import { KafkaWriter } from '../../../src/log-kafka/writer/writer.ts'
-import { type KafkaWriterState, readStateRows } from '../../../src/log-kafka/writer/writer-state.ts'
+import {
+  type KafkaWriterState,
+  readStateRows,
+  stateRows,
+} from '../../../src/log-kafka/writer/writer-state.ts'
 import { sampleEvent } from '../../log/samples.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
@@ -177,4 +181,17 @@ describe('a writer on Kafka', () => {
     })
     expect(records?.get('p.fca._other')).toHaveLength(1)
   })
+})
+
+it('writes counts before the sequence, and the rows of its caller last, in their order', () => {
+  const after = { ...UNUSED, place: { epoch: 'AAAAAAAA', sequence: 1 }, counts: new Map([['fca.IOE', 1]]) }
+  const rows = stateRows(
+    UNUSED,
+    after,
+    new Map([
+      ['b', '1'],
+      ['a', '2'],
+    ]),
+  )
+  expect([...rows.keys()]).toEqual(['count/fca.IOE', 'head/sequence', 'b', 'a'])
 })
