@@ -31,10 +31,10 @@ export async function getJson<T>(url: string, headers: Record<string, string> = 
   return (await response.json()) as T
 }
 
-/** Every event of the pull interface, page by page. Retries while a node fills its replica. */
-export async function pullAll(base: string, query = ''): Promise<ApiEvent[]> {
+/** Every event of the pull interface, or those after a cursor, page by page. Retries while a node fills its replica. */
+export async function pullAll(base: string, query = '', cursor: string | null = null): Promise<ApiEvent[]> {
   const events: ApiEvent[] = []
-  let after = ''
+  let after = cursor === null ? '' : `&after=${cursor}`
   const deadline = Date.now() + FILLING_MS
   for (;;) {
     const response = await fetch(`${base}/v1/disclosures?limit=1000${after}${query}`, { headers: bearer })

@@ -1,6 +1,6 @@
 /** Finds what can run Kafka on this machine: a Docker engine first, then Java with Maven's jars. */
 import { dockerRuntime } from './docker-runtime.ts'
-import { findJava, installedKafka } from './installation.ts'
+import { findJava, installedKafka, installedMirrorMaker } from './installation.ts'
 import type { KafkaRuntime } from './runtime.ts'
 import { kafkaVersion } from './versions.ts'
 
@@ -24,4 +24,15 @@ export async function findRuntime(env: Environment): Promise<FoundRuntime> {
       `There is no Kafka to test with: ${docker.missing}, and ${java.missing}. Start Docker, or install Java 17 and ` +
       'Maven (Debian: apt-get install default-jre-headless maven), or set KAFKA_BROKERS to a broker for tests.',
   }
+}
+
+/**
+ * What runs MirrorMaker of the same release: Docker's image has it, else Maven fetches it.
+ * @throws Error when it cannot be fetched
+ */
+export async function findMirrorMaker(runtime: KafkaRuntime, env: Environment): Promise<KafkaRuntime> {
+  if (runtime.jars === null) return runtime
+  const java = await findJava(env)
+  if ('missing' in java) throw new Error(java.missing)
+  return installedMirrorMaker(runtime.version, java, env)
 }

@@ -48,21 +48,48 @@ export async function installedKafka(
 ): Promise<KafkaRuntime> {
   const folder = join(cacheFolder(env), `kafka-${version.number}-java-${javaVersion}`)
   const found = { version, java, javaVersion }
-  if (!existsSync(join(folder, DONE))) {
-    mkdirSync(folder, { recursive: true })
-    const release = await locked(join(folder, 'lock.db'))
-    try {
-      if (!existsSync(join(folder, DONE))) await install(folder, found)
-    } finally {
-      release()
-    }
-  }
+  await once(folder, () => install(folder, found))
   return javaRuntime({
     ...found,
     jars: jarsIn(folder),
     archive: { file: join(folder, ARCHIVE), use: 'read' },
     checkpointFile: join(folder, CHECKPOINT),
   })
+}
+
+/**
+ * MirrorMaker of that release on that Java, which is fetched by the first call on a machine. It has the classes of brokers too.
+ * @throws Error when Maven is missing or fails, with what to do
+ */
+export async function installedMirrorMaker(
+  version: KafkaVersion,
+  { java, javaVersion }: { java: string; javaVersion: string },
+  env: Environment,
+): Promise<KafkaRuntime> {
+  const folder = join(cacheFolder(env), `mirror-maker-${version.number}`)
+  await once(folder, () => fetchJars(folder, version, version.mirrorMaker))
+  return javaRuntime({
+    version,
+    java,
+    javaVersion,
+    jars: jarsIn(folder),
+    archive: null,
+    checkpointFile: null,
+  })
+}
+
+/** Runs `install` unless the folder is complete. One process at a time does. */
+async function once(folder: string, install: () => Promise<void>): Promise<void> {
+  if (existsSync(join(folder, DONE))) return
+  mkdirSync(folder, { recursive: true })
+  const release = await locked(join(folder, 'lock.db'))
+  try {
+    if (existsSync(join(folder, DONE))) return
+    await install()
+    writeFileSync(join(folder, DONE), '')
+  } finally {
+    release()
+  }
 }
 
 interface Found {
@@ -72,7 +99,7 @@ interface Found {
 }
 
 async function install(folder: string, found: Found): Promise<void> {
-  await fetchJars(folder, found.version)
+  await fetchJars(folder, found.version, found.version.coordinates)
   const archive = join(folder, ARCHIVE)
   rmSync(archive, { force: true })
   const runtime = javaRuntime({
@@ -90,14 +117,17 @@ async function install(folder: string, found: Found): Promise<void> {
   }
   if (!existsSync(archive))
     throw new Error(`${runtime.description} wrote no class-data archive to ${archive}`)
-  writeFileSync(join(folder, DONE), '')
 }
 
-async function fetchJars(folder: string, version: KafkaVersion): Promise<void> {
+async function fetchJars(
+  folder: string,
+  version: KafkaVersion,
+  coordinates: readonly string[],
+): Promise<void> {
   const fetched = join(folder, 'fetched')
   rmSync(fetched, { recursive: true, force: true })
   mkdirSync(fetched)
-  writeFileSync(join(fetched, 'pom.xml'), pomOf(version))
+  writeFileSync(join(fetched, 'pom.xml'), pomOf(coordinates))
   const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', '-DoutputDirectory=libs']
   await promisify(execFile)('mvn', ['-q', '-B', '-f', join(fetched, 'pom.xml'), ...goal]).catch((error) => {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
@@ -113,9 +143,9 @@ async function fetchJars(folder: string, version: KafkaVersion): Promise<void> {
   rmSync(fetched, { recursive: true })
 }
 
-function pomOf(version: KafkaVersion): string {
-  const dependencies = version.coordinates.map((coordinates) => {
-    const [group, artifact, number] = coordinates.split(':')
+function pomOf(coordinates: readonly string[]): string {
+  const dependencies = coordinates.map((one) => {
+    const [group, artifact, number] = one.split(':')
     return `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${number}</version></dependency>`
   })
   return [

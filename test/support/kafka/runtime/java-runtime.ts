@@ -15,8 +15,8 @@ export interface JavaSetup {
   javaVersion: string
   /** Every jar; in an order that never changes, else the class-data archive does not fit. */
   jars: readonly string[]
-  /** The class-data archive: read by every process, or written by a broker when it ends in peace. */
-  archive: { file: string; use: 'read' | 'write' }
+  /** The class-data archive: read by every process, or written by a broker when it ends in peace. Null: none. */
+  archive: { file: string; use: 'read' | 'write' } | null
   checkpointFile: string | null
 }
 
@@ -39,8 +39,8 @@ const OUTPUT_CHARACTERS = 4_000
 /** Kafka as child processes of this one. They end with it; if it is killed, `leftovers.ts` ends them. */
 export function javaRuntime(setup: JavaSetup): KafkaRuntime {
   const { version, java, javaVersion, jars, archive, checkpointFile } = setup
-  const reading = archive.use === 'read' ? [`-XX:SharedArchiveFile=${archive.file}`] : []
-  const writing = archive.use === 'write' ? [`-XX:ArchiveClassesAtExit=${archive.file}`] : []
+  const reading = archive?.use === 'read' ? [`-XX:SharedArchiveFile=${archive.file}`] : []
+  const writing = archive?.use === 'write' ? [`-XX:ArchiveClassesAtExit=${archive.file}`] : []
   const launch = (folder: string, name: string, more: readonly string[], program: readonly string[]) => {
     const options = [
       ...JVM_OPTIONS,

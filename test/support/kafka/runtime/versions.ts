@@ -8,6 +8,8 @@ export interface KafkaVersion {
   line: string
   /** Maven coordinates (`group:artifact:version`) whose runtime dependencies are the class path. */
   coordinates: readonly string[]
+  /** The same for MirrorMaker. */
+  mirrorMaker: readonly string[]
   /** The image with the same release, for a Docker engine. */
   image: string
   /** Settings that only this line has. */
@@ -33,6 +35,12 @@ const VERSIONS: readonly KafkaVersion[] = [
       'org.apache.logging.log4j:log4j-core:2.25.1',
       'org.apache.logging.log4j:log4j-slf4j-impl:2.25.1',
     ],
+    mirrorMaker: [
+      'org.apache.kafka:connect-mirror:4.3.1',
+      'org.apache.kafka:connect-runtime:4.3.1',
+      'org.apache.logging.log4j:log4j-core:2.25.1',
+      'org.apache.logging.log4j:log4j-slf4j-impl:2.25.1',
+    ],
     image: 'apache/kafka:4.3.1',
     properties: {
       'share.coordinator.state.topic.replication.factor': '1',
@@ -45,6 +53,11 @@ const VERSIONS: readonly KafkaVersion[] = [
     number: '3.9.1',
     line: '3.9',
     coordinates: ['org.apache.kafka:kafka_2.13:3.9.1', 'org.slf4j:slf4j-reload4j:1.7.36'],
+    mirrorMaker: [
+      'org.apache.kafka:connect-mirror:3.9.1',
+      'org.apache.kafka:connect-runtime:3.9.1',
+      'org.slf4j:slf4j-reload4j:1.7.36',
+    ],
     image: 'apache/kafka:3.9.1',
     properties: {},
     // Without a file this line's logger says nothing, not even why a broker does not start.
