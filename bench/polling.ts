@@ -1,24 +1,29 @@
 /**
- * Simulates weeks of polling on every plan and three traces: `npm run bench -- polling`. Baselines with as many polls
- * are even polling, the √ rule and the best timetable. It uses neither network nor real time.
+ * Simulates weeks of polling on every plan and three traces: `npm run bench -- polling`. Yardsticks with as many polls
+ * are even polling, the √ rule, the best timetable for what is expected, and the one that knows every item. It uses
+ * neither network nor real time.
  */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { createCalendar } from '../src/core/calendar/calendar.ts'
 import { plans } from '../src/core/plans.ts'
 import { type Pacing, plannedPacing } from '../src/governor/schedule/pacing.ts'
-import type { Arrivals } from './support/best-timetable.ts'
 import { placeOf, type Simulated, simulate } from './support/polling-simulation.ts'
 import { fileTrace, modelTrace, sandboxTrace, shifted, type Trace } from './support/polling-traces.ts'
 import {
-  clairvoyantMean,
+  bestOf,
   delaysOf,
   evenPolls,
   evenPollsInHours,
+  expectedArrivals,
+  expectedMean,
+  foresightMean,
   foundBy,
+  latenessOf,
   rootPolls,
-  timetablePolls,
-  typicalWeek,
+  type TypicalDays,
+  timesOptimum,
+  typicalDays,
 } from './support/polling-yardsticks.ts'
 
 const DAY_MS = 86_400_000
@@ -26,7 +31,7 @@ const WEEK_MS = 7 * DAY_MS
 const HOUR_MS = 3_600_000
 /** Weeks that are measured by default, after one week of learning. */
 const WEEKS = 2
-/** Weeks that make up the expected week: with fewer, a timetable would fit their random noise. */
+/** Weeks that make up the expected days: with fewer, a timetable would fit their random noise. */
 const EXPECTED_WEEKS = 60
 const NAMES = ['free', 'lite', 'advanced', 'ultimate'] as const
 const GOAL_OPTIMUM = 1.1
@@ -39,10 +44,10 @@ const START_MS = calendar.momentMs('2026-09-07', 0)
 
 type PlanName = (typeof NAMES)[number]
 
-/** A trace, its mean week, and its result on each plan with a rolling week. */
+/** A trace, its mean days, and its result on each plan with a rolling week. */
 interface Judged {
   trace: Trace
-  week: Arrivals
+  days: TypicalDays
   came: Record<PlanName, Simulated>
 }
 
@@ -60,17 +65,18 @@ export async function pollingTable(file?: string, weeks = WEEKS): Promise<string
     'polls/wk',
     'mean s',
     'p99 s',
+    'foresight s',
+    'expected s',
     'best s',
     'ratio',
     '√ s',
     'even s',
-    'foresight s',
   ]
   const tail = ['bursts over', 'filled late', 'never', 'units/wk, most']
   const rows = judged.flatMap((one) => NAMES.map((name) => rowOf(one, name)))
   const worst = Math.max(...rows.map(({ ratio }) => ratio))
   return [
-    `${weeks} weeks judged after one of learning; mean delay from visible to polled, seconds`,
+    ...judged.slice(0, 1).map(daysLine),
     ...table([[...head, ...tail], ...rows.map(({ cells }) => cells)]),
     `over the best timetable: ${worst.toFixed(2)} at most, goal at most ${GOAL_OPTIMUM}: ${verdict(worst <= GOAL_OPTIMUM)}`,
     ...judged.map(unpaidLine),
@@ -82,24 +88,29 @@ function builtIn(weeks: number): Judged[] {
   const days = (1 + weeks) * 7
   const model = modelTrace(1, START_MS, days)
   const expected = modelTrace(5, START_MS, EXPECTED_WEEKS * 7)
-  const sandboxWeek = typicalWeek(sandboxTrace(6, START_MS, EXPECTED_WEEKS * 7), calendar)
+  const sandboxDays = typicalDays(sandboxTrace(6, START_MS, EXPECTED_WEEKS * 7), calendar)
   return [
-    judgedOf(model, typicalWeek(expected, calendar)),
-    judgedOf(sandboxTrace(2, START_MS, days), sandboxWeek),
+    judgedOf(model, typicalDays(expected, calendar)),
+    judgedOf(sandboxTrace(2, START_MS, days), sandboxDays),
     judgedOf(
       shifted(model, 'shifted', HOUR_MS),
-      typicalWeek(shifted(expected, 'shifted', HOUR_MS), calendar),
+      typicalDays(shifted(expected, 'shifted', HOUR_MS), calendar),
     ),
   ]
 }
 
 function ofFile(path: string): Judged {
   const trace = fileTrace(basename(path), readFileSync(path, 'utf8'))
-  return judgedOf(trace, typicalWeek(trace, calendar))
+  return judgedOf(trace, typicalDays(trace, calendar))
 }
 
-function judgedOf(trace: Trace, week: Arrivals): Judged {
-  return { trace, week, came: simulatedPlans(trace) }
+function judgedOf(trace: Trace, days: TypicalDays): Judged {
+  return { trace, days, came: simulatedPlans(trace) }
+}
+
+/** The range after the week of learning; a trace of a week or less is judged as a whole. */
+function judgedRange({ startMs, endMs }: Trace): { fromMs: number; toMs: number } {
+  return { fromMs: endMs - startMs > WEEK_MS ? startMs + WEEK_MS : startMs, toMs: endMs }
 }
 
 function simulated(trace: Trace, name: PlanName, fixedReset = false): Simulated {
@@ -118,45 +129,55 @@ function simulatedPlans(trace: Trace): Record<PlanName, Simulated> {
   }
 }
 
-function rowOf({ trace, week, came }: Judged, name: PlanName): Row {
+function daysLine({ trace }: Judged): string {
+  const { fromMs, toMs } = judgedRange(trace)
+  const [learnt, days] = [fromMs - trace.startMs, toMs - fromMs].map((ms) => Math.round(ms / DAY_MS))
+  return `${days} days judged after ${learnt} of learning; delay from visible to polled, seconds`
+}
+
+function rowOf({ trace, days, came }: Judged, name: PlanName): Row {
   const { polls, foundMs, lateFills, unfilled, spent } = came[name]
-  const { startMs, endMs } = trace
-  const fromMs = endMs - startMs > WEEK_MS ? startMs + WEEK_MS : startMs
-  const range = { fromMs, toMs: endMs }
-  const weeks = (endMs - fromMs) / WEEK_MS
-  const byPolls = (pollsMs: number[]): number => delaysOf(trace, foundBy(trace, pollsMs), range).mean
+  const range = judgedRange(trace)
+  const { fromMs, toMs } = range
   const judged = polls.filter(({ atMs }) => atMs >= fromMs)
-  const aWeek = judged.length / weeks
+  const pollsMs = judged.map(({ atMs }) => atMs)
+  const aWeek = (judged.length * WEEK_MS) / (toMs - fromMs)
   const own = delaysOf(trace, foundMs, range)
-  const best = byPolls(timetablePolls(calendar, week, range, aWeek))
-  const bursts = burstsOver(trace, judged, plans[name].pageSize, fromMs)
+  const foresight = foresightMean(trace, foundMs, judged.length, range)
+  timesOptimum(own.mean, foresight)
+  const ahead = expectedArrivals(days, calendar, range)
+  const best = bestOf(ahead, judged.length).mean
+  const expected = expectedMean(ahead, pollsMs) + latenessOf(trace, foundMs, pollsMs, range)
+  const ratio = timesOptimum(expected, best)
   const cells = [
     trace.name,
     name,
     Math.round(aWeek),
     own.mean.toFixed(1),
     own.p99.toFixed(0),
+    foresight.toFixed(1),
+    expected.toFixed(1),
     best.toFixed(1),
-    (own.mean / best).toFixed(3),
-    byPolls(rootPolls(calendar, fromMs, endMs, aWeek)).toFixed(1),
-    byPolls(evenPolls(fromMs, endMs, aWeek)).toFixed(1),
-    clairvoyantMean(trace, judged.length, range).toFixed(1),
-    `${(bursts * 100).toFixed(0)} %`,
+    ratio.toFixed(3),
+    expectedMean(ahead, rootPolls(calendar, fromMs, toMs, aWeek)).toFixed(1),
+    expectedMean(ahead, evenPolls(fromMs, toMs, aWeek)).toFixed(1),
+    `${(burstsOver(trace, judged, plans[name].pageSize, fromMs) * 100).toFixed(0)} %`,
     lateFills,
     unfilled,
     mostInAWeek(spent),
   ]
-  return { cells, ratio: own.mean / best }
+  return { cells, ratio }
 }
 
 /** What the best timetable of as many polls would spend on the plan free if all that overflows were filled. */
-function unpaidLine({ trace, week, came }: Judged): string {
-  const fromMs = trace.endMs - trace.startMs > WEEK_MS ? trace.startMs + WEEK_MS : trace.startMs
-  const weeks = (trace.endMs - fromMs) / WEEK_MS
-  const polls = came.free.polls.filter(({ atMs }) => atMs >= fromMs).length
-  const range = { fromMs: trace.startMs, toMs: trace.endMs }
-  const { spent } = followed(trace, timetablePolls(calendar, week, range, polls / weeks))
-  const units = spent.filter(({ atMs }) => atMs >= fromMs).reduce((sum, one) => sum + one.units, 0) / weeks
+function unpaidLine({ trace, days, came }: Judged): string {
+  const { fromMs, toMs } = judgedRange(trace)
+  const aWeek = (came.free.polls.filter(({ atMs }) => atMs >= fromMs).length * WEEK_MS) / (toMs - fromMs)
+  const range = { fromMs: trace.startMs, toMs }
+  const polls = Math.round((aWeek * (toMs - trace.startMs)) / WEEK_MS)
+  const { spent } = followed(trace, bestOf(expectedArrivals(days, calendar, range), polls).pollsMs)
+  const judged = spent.filter(({ atMs }) => atMs >= fromMs).reduce((sum, { units }) => sum + units, 0)
+  const units = (judged * WEEK_MS) / (toMs - fromMs)
   return `${trace.name}, free: the best timetable and its fills would take ${units.toFixed(0)} units a week, ${mostInAWeek(spent)} in the dearest seven days, of ${plans.free.weeklyQuota}`
 }
 

@@ -71,8 +71,8 @@ function joined(arrivals: Arrivals, more: Placing, fewer: Placing, polls: number
   return { pollsS: best, delay: delayOf(arrivals, best) }
 }
 
-/** Sum of the delays with these polls, item-seconds. */
-function delayOf({ atS, items }: Arrivals, pollsS: readonly number[]): number {
+/** Sum of the delays with these polls, rising, item-seconds; what arrives after the last one has none. */
+export function delayOf({ atS, items }: Arrivals, pollsS: readonly number[]): number {
   let [delay, poll] = [0, 0]
   for (let place = 0; place < atS.length; place++) {
     const at = atS[place] ?? 0

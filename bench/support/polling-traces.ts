@@ -87,7 +87,7 @@ export function fileTrace(name: string, text: string): Trace {
   const lastMs = visibleMs.at(-1)
   if (firstMs === undefined || lastMs === undefined) throw new Error(`${name}: no lines with items`)
   const startMs = calendar.momentMs(calendar.londonDate(firstMs), 0)
-  const days = Math.ceil((lastMs - startMs) / DAY_MS)
+  const days = Math.floor((lastMs - startMs) / DAY_MS) + 1
   return { name, startMs, endMs: startMs + days * DAY_MS, visibleMs, stampOffMs: 0, shiftMs: 0 }
 }
 

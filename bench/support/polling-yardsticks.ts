@@ -1,15 +1,28 @@
 /**
- * Implements the baselines of the planner: even polling, the plain √ rule, and the best timetable for the expected
- * arrivals; and computes delays.
+ * Implements the yardsticks of the planner: even polling, the plain √ rule, the best timetable for the expected arrivals
+ * and the one that knows every item; and computes delays.
  */
 import type { Calendar } from '../../src/core/calendar/calendar.ts'
 import { createForecaster, ratePeriods, rootsUntil } from '../../src/governor/arrivals/forecast.ts'
 import { firstProfile } from '../../src/governor/arrivals/profile.ts'
-import { type Arrivals, bestTimetable } from './best-timetable.ts'
+import { type Arrivals, bestTimetable, delayOf } from './best-timetable.ts'
 import { placeOf } from './polling-simulation.ts'
 import type { Trace } from './polling-traces.ts'
 
+const DAY_S = 86_400
 const DAY_MS = 86_400_000
+/** What arrives within a second counts at its end, half a second late in the mean. */
+const HALF_A_SECOND = 0.5
+/**
+ * An item is spread as far as so many neighbours are away, for each day, and at least so many. With fewer the best
+ * timetable would find seconds that had more items by chance, also among sixty weeks.
+ */
+const NEIGHBOURS_A_DAY = 2
+const LEAST_NEIGHBOURS = 30
+/** What rounding leaves of a second's items where there are none. */
+const NOTHING = 1e-12
+/** Of sums of a million terms, as a share. */
+const ROUNDING = 1e-9
 const WEEK_MS = 7 * DAY_MS
 
 /** Seconds from the moment at which items became visible to the one at which they were found. */
@@ -43,6 +56,22 @@ export function delaysOf(
   delays.sort((one, other) => one - other)
   const sum = delays.reduce((total, delay) => total + delay, 0)
   return { mean: sum / delays.length, p99: delays[Math.floor(delays.length * 0.99)] ?? 0 }
+}
+
+/**
+ * Mean time between the first poll after an item and the answer that brought it, of what was found, seconds: 0 where
+ * every overflow was filled at once.
+ */
+export function latenessOf(
+  trace: Trace,
+  foundMs: Float64Array,
+  pollsMs: readonly number[],
+  range: { fromMs: number; toMs: number },
+): number {
+  const polledMs = foundBy(trace, pollsMs).map((ms, item) =>
+    foundMs[item] === Number.POSITIVE_INFINITY ? Number.POSITIVE_INFINITY : ms,
+  )
+  return delaysOf(trace, foundMs, range).mean - delaysOf(trace, polledMs, range).mean
 }
 
 /** This many polls a week, at even intervals. */
@@ -93,59 +122,156 @@ export function rootPolls(calendar: Calendar, fromMs: number, toMs: number, poll
   return pollsMs
 }
 
-/** The mean week of a trace: the mean of its business days, five times, and of its closed days, twice. */
-export function typicalWeek(trace: Trace, calendar: Calendar): Arrivals {
-  const open = new Map<number, number>()
-  const closed = new Map<number, number>()
-  const days = { open: 0, closed: 0 }
-  for (let ms = trace.startMs + DAY_MS / 2; ms < trace.endMs; ms += DAY_MS) {
-    days[calendar.isBusinessDay(calendar.londonDate(ms)) ? 'open' : 'closed'] += 1
-  }
+/** Items expected within each second of a business day and of a closed one; place 1 is the day's first second. */
+export interface TypicalDays {
+  open: Float64Array
+  closed: Float64Array
+}
+
+/**
+ * The mean days of a trace. Each item is spread evenly as far to both sides as its nearest neighbours on days of its kind
+ * are away, so that days which are few do not pass for known to the second; a burst stays where it is.
+ */
+export function typicalDays(trace: Trace, calendar: Calendar): TypicalDays {
+  const dates = datesOf(trace.startMs, trace.endMs, calendar)
+  const openDays = dates.filter((date) => calendar.isBusinessDay(date)).length
+  const open: number[] = []
+  const closed: number[] = []
   for (const ms of trace.visibleMs) {
     const date = calendar.londonDate(ms)
-    const counts = calendar.isBusinessDay(date) ? open : closed
-    const second = Math.floor((ms - calendar.momentMs(date, 0)) / 1000) + 1
-    counts.set(second, (counts.get(second) ?? 0) + 1)
+    const second = Math.min(DAY_S - 1, (ms - calendar.momentMs(date, 0)) / 1000)
+    ;(calendar.isBusinessDay(date) ? open : closed).push(second)
   }
-  const week = Array.from({ length: 7 }, (_, day) => {
-    const [counts, of] = day < 5 ? [open, days.open] : [closed, days.closed]
-    return [...counts]
-      .sort(([one], [other]) => one - other)
-      .map(([second, items]) => [day * 86_400 + second, items / Math.max(1, of)] as const)
-  }).flat()
-  return { atS: week.map(([at]) => at), items: week.map(([, items]) => items) }
+  return { open: spread(open, openDays), closed: spread(closed, dates.length - openDays) }
 }
 
-/** The polls of the best timetable for that week, followed from one moment to another. */
-export function timetablePolls(
+/** Mean counts by second of so many days with items at these seconds. */
+function spread(itemsS: readonly number[], days: number): Float64Array {
+  const rising = Float64Array.from(itemsS).sort()
+  const neighbours = Math.max(LEAST_NEIGHBOURS, NEIGHBOURS_A_DAY * days)
+  const at = (place: number): number => rising[place] ?? Number.POSITIVE_INFINITY
+  const changes = new Float64Array(DAY_S + 2)
+  let first = 0
+  for (const item of rising) {
+    while (at(first + neighbours) - item < item - at(first)) first += 1
+    const last = Math.min(first + neighbours, rising.length) - 1
+    const reach = Math.max(item - at(first), at(last) - item)
+    const fromS = Math.max(1, Math.floor(item - reach) + 1)
+    const toS = Math.min(DAY_S, Math.floor(item + reach) + 1)
+    const share = 1 / (toS - fromS + 1) / days
+    changes[fromS] = (changes[fromS] ?? 0) + share
+    changes[toS + 1] = (changes[toS + 1] ?? 0) - share
+  }
+  let items = 0
+  return changes.map((change) => {
+    items += change
+    return items > NOTHING ? items : 0
+  })
+}
+
+/** What is expected in a range of days: on each of its dates the typical day of that kind. */
+export interface Expected extends Arrivals {
+  fromMs: number
+  toMs: number
+  /** Sum of `items`. */
+  all: number
+}
+
+/**
+ * The expected arrivals of a range that is whole seconds long, in seconds since its start. The last ones, of no items,
+ * are at its end, so that every timetable has a poll there and finds everything.
+ */
+export function expectedArrivals(
+  days: TypicalDays,
   calendar: Calendar,
-  week: Arrivals,
   range: { fromMs: number; toMs: number },
-  pollsAWeek: number,
-): number[] {
-  const { pollsS } = bestTimetable(week, pollsAWeek)
-  const pollsMs: number[] = []
-  for (let weekMs = range.fromMs; weekMs < range.toMs; weekMs += WEEK_MS) {
-    for (const second of pollsS) {
-      const day = Math.min(6, Math.floor(second / 86_400))
-      const date = calendar.londonDate(weekMs + day * DAY_MS + DAY_MS / 2)
-      pollsMs.push(calendar.momentMs(date, 0) + (second - day * 86_400) * 1000)
+): Expected {
+  const lastS = (range.toMs - range.fromMs) / 1000
+  const atS: number[] = []
+  const items: number[] = []
+  let all = 0
+  for (const date of datesOf(range.fromMs, range.toMs, calendar)) {
+    const midnightS = (calendar.momentMs(date, 0) - range.fromMs) / 1000
+    const day = days[calendar.isBusinessDay(date) ? 'open' : 'closed']
+    for (const [second, count] of day.entries()) {
+      const at = midnightS + second
+      // A spring night has no 25th hour, and a range that begins or ends inside a day has none of its other part.
+      if (count === 0 || at <= (atS.at(-1) ?? 0) || at > lastS) continue
+      atS.push(at)
+      items.push(count)
+      all += count
     }
   }
-  return pollsMs
+  if ((atS.at(-1) ?? 0) < lastS) {
+    atS.push(lastS)
+    items.push(0)
+  }
+  return { ...range, atS, items, all }
 }
 
-/** Mean delay of this many polls if every item is known in advance, seconds. */
-export function clairvoyantMean(
+/**
+ * Mean delay of what is expected, seconds, with polls at these moments, rising, each moved to the end of its second, and
+ * one more at the end of the range.
+ */
+export function expectedMean(expected: Expected, pollsMs: readonly number[]): number {
+  const { fromMs, toMs, all } = expected
+  const pollsS = [...pollsMs, toMs].map((ms) => Math.ceil((ms - fromMs) / 1000))
+  return delayOf(expected, pollsS) / all + HALF_A_SECOND
+}
+
+/** Moments, the end of the range among them, and mean delay, seconds, of the best timetable of whole seconds. */
+export interface Best {
+  pollsMs: number[]
+  mean: number
+}
+
+/**
+ * The least `expectedMean` of all sets of at most `polls` polls: no policy, however clever, places its own better. Where
+ * no price gives exactly as many polls it has a few more, which makes it no worse.
+ */
+export function bestOf(expected: Expected, polls: number): Best {
+  const { pollsS, delay } = bestTimetable(expected, polls + 1)
+  return {
+    pollsMs: pollsS.map((second) => expected.fromMs + second * 1000),
+    mean: delay / expected.all + HALF_A_SECOND,
+  }
+}
+
+/**
+ * How many times the optimum a mean delay is.
+ * @throws Error where it is below: then the optimum is none, and nothing may be judged by it
+ */
+export function timesOptimum(mean: number, optimum: number): number {
+  if (mean < optimum * (1 - ROUNDING)) {
+    throw new Error(`a mean delay of ${mean} s is below ${optimum} s, which is said to be the optimum`)
+  }
+  return mean / optimum
+}
+
+/**
+ * Least mean delay, seconds, of what was found, with this many polls at any moments: every item is known in advance.
+ * `foundMs`: when each item of the trace was found.
+ */
+export function foresightMean(
   { visibleMs }: Trace,
+  foundMs: Float64Array,
   polls: number,
   { fromMs, toMs }: { fromMs: number; toMs: number },
 ): number {
   const counts = new Map<number, number>()
-  for (const ms of visibleMs.slice(placeOf(visibleMs, fromMs), placeOf(visibleMs, toMs))) {
-    const second = Math.floor((ms - fromMs) / 1000) + 1
-    counts.set(second, (counts.get(second) ?? 0) + 1)
+  let all = 0
+  for (let item = placeOf(visibleMs, fromMs); item < placeOf(visibleMs, toMs); item++) {
+    if (foundMs[item] === Number.POSITIVE_INFINITY) continue
+    const at = ((visibleMs[item] ?? 0) - fromMs) / 1000
+    counts.set(at, (counts.get(at) ?? 0) + 1)
+    all += 1
   }
-  const arrivals = { atS: [...counts.keys()], items: [...counts.values()] }
-  return bestTimetable(arrivals, polls).delay / arrivals.items.reduce((sum, items) => sum + items, 0)
+  return bestTimetable({ atS: [...counts.keys()], items: [...counts.values()] }, polls).delay / all
+}
+
+/** London's dates from one moment to before another, of a range that begins at or near a midnight. */
+function datesOf(fromMs: number, toMs: number, calendar: Calendar): string[] {
+  const dates: string[] = []
+  for (let ms = fromMs + DAY_MS / 2; ms < toMs; ms += DAY_MS) dates.push(calendar.londonDate(ms))
+  return dates
 }
