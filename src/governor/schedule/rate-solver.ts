@@ -14,6 +14,8 @@ export interface Budget {
 const ITERATIONS = 20
 /** Keeps a quotient finite where every period is polled at the plan's rate. */
 const TINY = 1e-9
+/** The pace may grow by this factor before the periods at the plan's rate are looked up again. */
+const HEADROOM = 1.5
 
 /**
  * The pace that the tightest budget pays, with at most `maxPerSecond` polls a second. A poll is then worth 1 / (2 pace²)
@@ -23,14 +25,41 @@ export function paceOf(forecast: Forecast, budgets: readonly Budget[], maxPerSec
   const [pace, { untilMs, polls }] = budgets
     .map((budget) => [budget.polls / Math.max(rootsUntil(forecast, budget.untilMs), TINY), budget] as const)
     .reduce((least, other) => (other[0] < least[0] ? other : least))
+  if (!isCapped(forecast, pace, maxPerSecond)) return pace
+  const roots = rootsUntil(forecast, untilMs)
   let capped = pace
-  for (let round = 0; round < ITERATIONS && isCapped(forecast, capped, maxPerSecond); round++) {
-    const { full, roots } = atFullRate(forecast, capped, untilMs, maxPerSecond)
-    const next = Math.max(0, polls - full) / Math.max(roots, TINY)
+  let busy: BusyPeriods = { abovePace: 0, periods: [] }
+  for (let round = 0; round < ITERATIONS; round++) {
+    if (busy.abovePace < capped) busy = busyPeriods(forecast, capped * HEADROOM, untilMs, maxPerSecond)
+    const atLimit = busy.periods.filter(({ root }) => capped * root >= maxPerSecond)
+    const full = atLimit.reduce((sum, { seconds }) => sum + seconds * maxPerSecond, 0)
+    const others = atLimit.reduce((sum, { seconds, root }) => sum - seconds * root, roots)
+    const next = Math.max(0, polls - full) / Math.max(others, TINY)
     if (next <= capped) break
     capped = next
   }
   return capped
+}
+
+/** Periods that are polled at the plan's rate at this pace or below. */
+interface BusyPeriods {
+  abovePace: number
+  periods: { seconds: number; root: number }[]
+}
+
+/** Found in one pass over the forecast, so that the iterations visit these periods only. */
+function busyPeriods(
+  forecast: Forecast,
+  abovePace: number,
+  untilMs: number,
+  maxPerSecond: number,
+): BusyPeriods {
+  const leastRate = (maxPerSecond / abovePace) ** 2
+  const periods: BusyPeriods['periods'] = []
+  eachRate(forecast, untilMs, (seconds, rate) => {
+    if (rate >= leastRate) periods.push({ seconds, root: Math.sqrt(rate) })
+  })
+  return { abovePace, periods }
 }
 
 /** Polls that this pace makes from the forecast's start until a moment. */
