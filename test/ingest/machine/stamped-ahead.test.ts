@@ -33,7 +33,7 @@ function played(plan: PlanName, extra: readonly WorldItem[], options: Partial<Wo
 /** Mean time from visible to held of the usual items, ms. */
 function meanDelayMs(world: World): number {
   const heldMs = new Map(world.store.events.map(({ id, recordedtime }) => [id, Date.parse(recordedtime)]))
-  const own = world.options.clockOffMs ?? 0
+  const own = world.ourMs - world.nowMs
   const delays = days().map(({ guid, visibleMs }) => (heldMs.get(guid) ?? Number.NaN) - own - visibleMs)
   return delays.reduce((sum, delay) => sum + delay, 0) / delays.length
 }
@@ -119,6 +119,16 @@ describe('an item stamped in the future', () => {
     const world = played('free', [stamped(6 * HOUR)], options)
     whole(world)
     expect(meanDelayMs(world)).toBeLessThan(1.3 * meanDelayMs(played('free', [], options)))
+  })
+
+  it('as the first item of all does not count as the present once a clock is wrong', () => {
+    const first = { ...stamped(0, 'first'), timeMs: SEVEN + 30 * MINUTE, visibleMs: SEVEN - HOUR }
+    const items = [first, ...days(), stamped(20 * MINUTE)]
+    const world = new World({ ...plans.free, seed: 1, startMs: SEVEN - 10 * MINUTE, items })
+    world.run(SEVEN + 2 * HOUR)
+    world.options.clockOffMs = -HOUR
+    world.run(SEVEN + 2 * DAY)
+    whole(world)
   })
 
   it('closes no gap that nobody has read', () => {
