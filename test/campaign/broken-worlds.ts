@@ -1,48 +1,93 @@
 /**
- * Plays worlds whose upstream breaks assumptions, alone and in pairs, on every plan: `npm run campaign -- --broken 50`.
- * `--broken 1 --seed 7 --plan free` plays those of one seed on one plan, and `--log embedded,kafka` also does to real logs
- * what each world did to its simulated one. The worlds are `test/support/worlds/broken/broken-world.ts`.
+ * Plays worlds whose upstream, clocks or quota break assumptions, alone and in pairs, on every plan, in several processes:
+ * `npm run campaign -- --broken 50 --workers 2`. `--broken 1 --seed 7 --plan free` plays those of one seed on one plan, and
+ * `--log embedded,kafka` also does to real logs, in one process, what each world did to its simulated one. The worlds are
+ * `test/support/worlds/broken/broken-world.ts`.
  */
+import { resolve } from 'node:path'
 import { type PlanName, planNames } from '../../src/core/plans.ts'
-import { brokenCases } from '../support/worlds/broken/broken-world.ts'
+import { type BrokenCase, type BrokenVerdict, brokenCases } from '../support/worlds/broken/broken-world.ts'
+import { type Naming, namings } from '../support/worlds/broken/verdict.ts'
 import { recordBroken } from '../support/worlds/real-log/recorded-world.ts'
 import type { RealLogs } from './real-logs.ts'
+import { playOnWorkers, type WorkerAnswer } from './workers.ts'
+
+const CHILD = resolve(import.meta.dirname, 'broken-child.ts')
 
 /** Sums over the worlds of one plan, and each broken promise with what plays its world again. */
 export interface BrokenReport {
   worlds: number
+  /** Contents that an answer could have shown, and what became of them. */
   listed: number
   held: number
-  named: number
+  inOpenGaps: number
+  /** Of the others, how the poller names them. */
+  named: Record<Naming, number>
   polls: number
+  /** The longest of all worlds, minutes: between polls, without a good poll, from visible to held or in a gap. */
+  longestPause: number
+  longestBlind: number
+  longestUnheld: number
   failed: string[]
 }
 
-/** Plays the worlds of that many seeds, and then on those logs. `notify` gets each broken promise at once. */
+/** What is played: so many seeds from the first one on, on one plan or all. */
+export interface BrokenRuns {
+  seeds: number
+  firstSeed: number
+  only: string | undefined
+  workers: number
+}
+
+/** Plays those worlds, and then on those logs. `notify` gets each broken promise at once. */
 export async function brokenRuns(
-  { seeds, firstSeed, only }: { seeds: number; firstSeed: number; only: string | undefined },
+  { seeds, firstSeed, only, workers }: BrokenRuns,
   logs: RealLogs,
   notify: (text: string) => void,
 ): Promise<Partial<Record<PlanName, BrokenReport>>> {
   const reports: Partial<Record<PlanName, BrokenReport>> = {}
-  for (const plan of planNames.filter((name) => only === undefined || name === only)) {
-    const report: BrokenReport = { worlds: 0, listed: 0, held: 0, named: 0, polls: 0, failed: [] }
-    for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
-      for (const one of brokenCases(plan, seed)) {
-        const { verdict, world } = recordBroken(one)
-        report.worlds += 1
-        report.listed += verdict.listed
-        report.held += verdict.held
-        report.named += verdict.named
-        report.polls += verdict.polls
-        const broken = [...verdict.broken, ...(await logs.differences(world))]
-        if (broken.length === 0) continue
-        const text = `${plan}, seed ${seed}, untrue: ${one.broken.join(' + ')}: ${broken.join('; ')}`
-        report.failed.push(text)
-        notify(text)
-      }
+  // The largest plans poll most: they begin, so that no process is left with them.
+  const chosen = planNames.filter((name) => only === undefined || name === only).toReversed()
+  const cases = chosen.flatMap((plan) =>
+    Array.from({ length: seeds }, (_, index) => brokenCases(plan, firstSeed + index)).flat(),
+  )
+  const take = (one: BrokenCase, answer: WorkerAnswer<BrokenVerdict>): void => {
+    const report = reports[one.plan] ?? emptyReport()
+    reports[one.plan] = report
+    if ('played' in answer) count(report, answer.played)
+    const broken = 'played' in answer ? answer.played.broken : [answer.failure]
+    if (broken.length === 0) return
+    const text = `${one.plan}, seed ${one.seed}, untrue: ${one.broken.join(' + ')}: ${broken.join('; ')}`
+    report.failed.push(text)
+    notify(text)
+  }
+  if (!logs.areAny) await playOnWorkers<BrokenCase, BrokenVerdict>({ child: CHILD, workers }, cases, take)
+  else {
+    for (const one of cases) {
+      const { verdict, world } = recordBroken(one)
+      take(one, { played: { ...verdict, broken: [...verdict.broken, ...(await logs.differences(world))] } })
     }
-    reports[plan] = report
   }
   return reports
+}
+
+function count(report: BrokenReport, verdict: BrokenVerdict): void {
+  report.worlds += 1
+  for (const name of ['listed', 'held', 'inOpenGaps', 'polls'] as const) report[name] += verdict[name]
+  for (const name of namings) report.named[name] += verdict.named[name]
+  report.longestPause = Math.max(report.longestPause, minutes(verdict.longestPauseMs))
+  report.longestBlind = Math.max(report.longestBlind, minutes(verdict.longestBlindMs))
+  report.longestUnheld = Math.max(report.longestUnheld, minutes(verdict.longestUnheldMs))
+}
+
+function emptyReport(): BrokenReport {
+  const named = Object.fromEntries(namings.map((name) => [name, 0])) as Record<Naming, number>
+  return {
+    ...{ worlds: 0, listed: 0, held: 0, inOpenGaps: 0, named, polls: 0 },
+    ...{ longestPause: 0, longestBlind: 0, longestUnheld: 0, failed: [] },
+  }
+}
+
+function minutes(ms: number): number {
+  return Math.round(ms / 6_000) / 10
 }

@@ -159,10 +159,12 @@ if (values.mutants) {
   print({ node: process.version, mutants: results.length, survivors, results })
   process.exitCode = survivors.length > 0 || chosen.length === 0 ? 1 : 0
 } else if (values.broken !== undefined) {
-  const seeds = { seeds: Number(values.broken), firstSeed: Number(values.seed), only: values.plan }
+  const seeds = Number(values.broken)
+  const workers = Number(values.workers)
+  const runs = { seeds, firstSeed: Number(values.seed), workers, only: values.plan }
   await using logs = new RealLogs(realLogsOf(values.log), values.kafka)
-  const reports = await brokenRuns(seeds, logs, (text) => void process.stderr.write(`${text}\n`))
-  print({ node: process.version, logs: logs.tallies, ...reports })
+  const reports = await brokenRuns(runs, logs, (text) => void process.stderr.write(`${text}\n`))
+  print({ node: process.version, seeds, logs: logs.tallies, ...reports })
   process.exitCode = Object.values(reports).some(({ failed }) => failed.length > 0) ? 1 : 0
 } else if (values.webhooks !== undefined) {
   const report = await webhookKillRuns(Number(values.webhooks), {

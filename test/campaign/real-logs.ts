@@ -38,6 +38,11 @@ export class RealLogs implements AsyncDisposable {
     this.#version = version
   }
 
+  /** False where there is no real log to play on. */
+  get areAny(): boolean {
+    return this.#names.length > 0
+  }
+
   /** The differences between the simulated log of the world and the real ones; a sentence each. */
   async differences(world: RecordedWorld): Promise<string[]> {
     const found: string[] = []

@@ -5,13 +5,8 @@
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { playWorld } from '../support/worlds/play-world.ts'
 import type { WorldCase } from '../support/worlds/world-cases.ts'
+import { answerCases } from './workers.ts'
 
 const metrics = createMetrics({ version: 'campaign' })
 
-process.on('message', (worldCase: WorldCase) => {
-  playWorld(worldCase, metrics).then(
-    (played) => process.send?.({ played }),
-    (error: unknown) =>
-      process.send?.({ failure: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
-  )
-})
+answerCases((worldCase: WorldCase) => playWorld(worldCase, metrics))

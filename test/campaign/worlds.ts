@@ -2,11 +2,11 @@
  * Plays the worlds of many seeds in several processes: the real sandbox against the real poller in virtual time. It
  * counts results by scenario and by fault. A failure report has the arguments that replay its world alone.
  */
-import { type ChildProcess, fork } from 'node:child_process'
 import { resolve } from 'node:path'
 import type { PlayedWorld } from '../support/worlds/play-world.ts'
 import type { WorldCase } from '../support/worlds/world-cases.ts'
 import { BY_DESIGN, type Excuse, type WorldCounts } from '../support/worlds/world-verdict.ts'
+import { playOnWorkers } from './workers.ts'
 
 const CHILD = resolve(import.meta.dirname, 'worlds-child.ts')
 
@@ -38,7 +38,6 @@ export async function playAll(
   workers: number,
   notify: (failure: WorldFailure) => void,
 ): Promise<WorldReport> {
-  const waiting = [...cases]
   const report: WorldReport = {
     ...emptyTally(),
     byDesign: BY_DESIGN,
@@ -46,42 +45,15 @@ export async function playAll(
     byFault: {},
     failures: [],
   }
-  const work = async (): Promise<void> => {
-    const child = fork(CHILD, [], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-    const kill = (): void => void child.kill('SIGKILL')
-    process.once('exit', kill)
-    try {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const outcome = await ask(child, next)
-        if ('played' in outcome) count(report, outcome.played)
-        const broken = 'played' in outcome ? outcome.played.verdict.broken : [outcome.failure]
-        if (broken.length === 0) continue
-        const failure = { again: commandFor(next), broken }
-        report.failures.push(failure)
-        notify(failure)
-      }
-    } finally {
-      process.off('exit', kill)
-      child.disconnect()
-    }
-  }
-  await Promise.all(Array.from({ length: workers }, work))
-  return report
-}
-
-function ask(
-  child: ChildProcess,
-  worldCase: WorldCase,
-): Promise<{ played: PlayedWorld } | { failure: string }> {
-  return new Promise((done) => {
-    const onExit = (): void => done({ failure: 'the worker ended' })
-    child.once('exit', onExit)
-    child.once('message', (message) => {
-      child.off('exit', onExit)
-      done(message as { played: PlayedWorld } | { failure: string })
-    })
-    child.send(worldCase)
+  await playOnWorkers<WorldCase, PlayedWorld>({ child: CHILD, workers }, cases, (one, answer) => {
+    if ('played' in answer) count(report, answer.played)
+    const broken = 'played' in answer ? answer.played.verdict.broken : [answer.failure]
+    if (broken.length === 0) return
+    const failure = { again: commandFor(one), broken }
+    report.failures.push(failure)
+    notify(failure)
   })
+  return report
 }
 
 function count(report: WorldReport, played: PlayedWorld): void {

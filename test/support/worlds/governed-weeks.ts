@@ -14,15 +14,13 @@ import {
   type Refund,
 } from '../../../src/governor/quota/time-buckets.ts'
 import { createTokenBucket, type TokenBucket } from '../../../src/governor/quota/token-bucket.ts'
-import { Limits } from '../../../src/sandbox/limits.ts'
+import { KeyLimits } from './key-limits.ts'
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const WEEK_MS = 7 * 24 * HOUR_MS
 const START_MS = Date.parse('2026-01-05T00:00:00Z')
-/** A Monday; fixed weeks are counted from here. */
-const ANCHOR_MS = START_MS
 const CALM = { kills: 0, unsent: 0 } as const
 
 /** Counts and results of a simulation. */
@@ -49,46 +47,11 @@ export function playWeeks(seed: number, weeks: number, faults: boolean): Governe
   return new Weeks(seed, faults).run(START_MS + weeks * WEEK_MS, weeks)
 }
 
-/** Upstream's count: the sandbox's token bucket, and its quota or one with a fixed weekly reset. */
-class Upstream {
-  readonly #limits
-  readonly #plan: PlanLimits
-  readonly #reset: QuotaReset
-  #weekStartMs = 0
-  #counted = 0
-  total = 0
-
-  constructor(plan: PlanLimits, reset: QuotaReset) {
-    this.#plan = plan
-    this.#reset = reset
-    const weeklyQuota = reset === 'rolling' ? plan.weeklyQuota : Number.POSITIVE_INFINITY
-    this.#limits = new Limits({ ...plan, weeklyQuota }, START_MS)
-  }
-
-  take(nowMs: number): 'ok' | 'throttle' | 'quota' {
-    if (this.#reset !== 'rolling' && this.used(nowMs) >= this.#plan.weeklyQuota) return 'quota'
-    const taken = this.#limits.take(nowMs)
-    if (taken === 'quota') return taken
-    this.#counted += 1
-    this.total += 1
-    return taken
-  }
-
-  used(nowMs: number): number {
-    if (this.#reset === 'rolling') return this.#limits.unitsUsed(nowMs)
-    const offsetMs = this.#reset.minutesAfterMonday * MINUTE_MS
-    const startMs = ANCHOR_MS + offsetMs + Math.floor((nowMs - ANCHOR_MS - offsetMs) / WEEK_MS) * WEEK_MS
-    if (startMs !== this.#weekStartMs) this.#counted = 0
-    this.#weekStartMs = startMs
-    return this.#counted
-  }
-}
-
 class Weeks {
   readonly #chance: SeededChance
   readonly #plan: PlanLimits
   readonly #reset: QuotaReset
-  readonly #upstream: Upstream
+  readonly #upstream: KeyLimits
   readonly #faults: { kills: number; unsent: number }
   /** Mean time between jobs; shorter than the quota allows in most simulations. */
   readonly #everyMs: number
@@ -114,7 +77,7 @@ class Weeks {
     this.#reset = chance.yes(0.5)
       ? 'rolling'
       : { minutesAfterMonday: chance.between(0, 7 * 24 - 1) * 60 + chance.pick([0, 0, 1, 30, 59]) }
-    this.#upstream = new Upstream(this.#plan, this.#reset)
+    this.#upstream = new KeyLimits(this.#plan, this.#reset, START_MS)
     this.#faults = faults ? { kills: chance.pick([0, 0.002, 0.05]), unsent: chance.pick([0, 0.1]) } : CALM
     this.#everyMs = (WEEK_MS / weeklyQuota) * chance.pick([0.3, 0.9, 3])
     this.#bucket = createTokenBucket(this.#plan)

@@ -35,6 +35,9 @@ import type { Page } from '../../../src/upstream/page.ts'
 import type { LogOperation } from './real-log/operations.ts'
 import { HonestUpstream, textOf, type WorldItem } from './world-upstream.ts'
 
+/** How far a clock is ahead, ms: always, or at a true time. */
+type Offset = number | ((trueMs: number) => number)
+
 export interface WorldOptions {
   seed: number
   startMs: number
@@ -55,10 +58,10 @@ export interface WorldOptions {
   latencyMs?: readonly [low: number, high: number]
   /** How long the response to this query takes, ms; instead of `latencyMs`. */
   latencyOf?: (query: UpstreamListQuery) => number
-  /** Upstream's `Date` minus the true time, ms; null = it sends none. Default 0. */
-  dateOffMs?: number | null
+  /** Upstream's `Date` minus the true time, ms, by the true time; null = it sends none. Default 0. */
+  dateOffMs?: Offset | null
   /** Our clock minus the true time, ms. May be changed while the world runs. */
-  clockOffMs?: number
+  clockOffMs?: Offset
   /** Timers fire a millisecond early, as real ones may. */
   timersEarly?: boolean
   /** Poll cursors are stable; by default each response has a new one. */
@@ -108,10 +111,14 @@ export class World {
   readonly requests: { atMs: number; purpose: Purpose; query: UpstreamListQuery }[] = []
   /** `atMs`: the true time. */
   readonly reports: { atMs: number; event: string; fields: Record<string, unknown> }[] = []
-  /** Polls by the true time, with the interval planned after each. */
-  readonly polls: { atMs: number; plannedMs: number }[] = []
-  /** Item texts of the good answers that a process received. */
-  readonly shownTexts: string[] = []
+  /** Polls by the true time, with the interval planned after each, and upstream's time as the poller knew it. */
+  readonly polls: { atMs: number; plannedMs: number; upstreamMs: number }[] = []
+  /** True times of all requests. */
+  readonly requestsMs: number[] = []
+  /** Item texts of the good answers that a process received, with when it did. */
+  readonly shown: { atMs: number; texts: readonly string[] }[] = []
+  /** When each event of the store was committed; true times. */
+  readonly committedMs: number[] = []
   /** When a process claimed the log; true times. */
   readonly claimsMs: number[] = []
   /** When the first of them came. */
@@ -278,24 +285,30 @@ export class World {
   }
 
   private writerState() {
-    return { head: { ...this.store.head }, ledger: new Map(this.store.ledger) }
+    const { head, ledger } = this.store
+    return { head: { ...head }, ledger }
   }
 
   private send(purpose: Purpose, query: UpstreamListQuery): void {
     const spentMs = this.ourMs
+    // Processes keep the ledger that they were given.
+    this.store.ledger = new Map(this.store.ledger)
     countUnits(this.store.ledger, 1, purpose, spentMs)
     this.store.head = { ...this.store.head, lastSpendMs: spentMs }
     this.options.onLog?.({ type: 'spent', purpose, atMs: spentMs })
     this.requests.push({ atMs: spentMs, purpose, query })
+    this.requestsMs.push(this.nowMs)
     if (purpose === 'poll' || purpose === 'probe') {
-      this.polls.push({ atMs: this.nowMs, plannedMs: this.state.plan.intervalMs })
+      const upstreamMs = this.ourMs + this.state.skewMs
+      this.polls.push({ atMs: this.nowMs, plannedMs: this.state.plan.intervalMs, upstreamMs })
     }
     const number = ++this.requestNumber
     const { latencyMs: [low, high] = [5, 120], dateOffMs = 0 } = this.options
     const latencyMs = this.options.latencyOf?.(query) ?? this.chance.between(low, high)
     this.during(latencyMs, () => {
       if (number !== this.requestNumber) return
-      const serverMs = dateOffMs === null ? null : this.nowMs - (this.nowMs % 1000) + dateOffMs
+      const shownMs = this.nowMs - (this.nowMs % 1000)
+      const serverMs = dateOffMs === null ? null : shownMs + offsetAt(dateOffMs, this.nowMs)
       const given = this.answerTo(query)
       const sent = given.kind !== 'network' || given.message !== 'ECONNREFUSED'
       const answer: PageOutcome = { startedMs: spentMs, endedMs: this.ourMs, serverMs, sent, ...given }
@@ -316,7 +329,9 @@ export class World {
       return { kind: 'refused', status: 400, message: 'cursor expired', hint: null }
     }
     const page = this.options.strange?.(this.answer(query), query, this.requests.length) ?? this.answer(query)
-    this.shownTexts.push(...page.items.map(({ text }) => text))
+    if (page.items.length > 0) {
+      this.shown.push({ atMs: this.nowMs, texts: page.items.map(({ text }) => text) })
+    }
     this.firstAnswerMs ??= this.nowMs
     const standings = (guids: string[]) => {
       const known = guids.flatMap((guid) => [[guid, this.store.standings.get(guid)] as const])
@@ -336,8 +351,8 @@ export class World {
   }
 
   /** The time on the clock of the poller's machine. */
-  private get ourMs(): number {
-    return this.nowMs + (this.options.clockOffMs ?? 0)
+  get ourMs(): number {
+    return this.nowMs + offsetAt(this.options.clockOffMs ?? 0, this.nowMs)
   }
 
   private commit({ purpose, commit }: QueuedCommit): void {
@@ -359,6 +374,7 @@ export class World {
     const { store } = this
     for (const event of commit.events) {
       store.events.push({ ...event, sequence: store.events.length + 1 })
+      this.committedMs.push(this.nowMs)
       if (isGap(event.type)) continue
       const value = JSON.parse(event.data) as { guid: string }
       const revision = event.id === value.guid ? 1 : Number(event.id.slice(value.guid.length + 1))
@@ -368,6 +384,10 @@ export class World {
     store.ledger = new Map(ledgerAfterRefunds(store.ledger, commit.refunds ?? []))
     store.head = { ...store.head, ...commit.head, sequence: store.events.length }
   }
+}
+
+function offsetAt(offset: Offset, trueMs: number): number {
+  return typeof offset === 'number' ? offset : offset(trueMs)
 }
 
 function hasStanding(

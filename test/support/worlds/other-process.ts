@@ -14,7 +14,7 @@ export interface OtherJob {
 
 /** Returns a function that runs the job up to a moment and returns how many requests it sent. A spent quota ends it. */
 export function otherProcess(
-  limits: Limits,
+  limits: Pick<Limits, 'take'>,
   { startMs, requests, everyMs, waitMs }: OtherJob,
 ): (untilMs: number) => number {
   let left = requests

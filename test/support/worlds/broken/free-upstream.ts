@@ -1,6 +1,7 @@
 /**
- * Simulates an upstream that keeps no assumption of ours: items at any time, cursors of any order, answers from a cache,
- * pages in any order or with items left out. It records when each content was listed, for the check of a finished world.
+ * Simulates an upstream that keeps no assumption of ours: items at any time, cursors of any order, answers from a cache or
+ * from a server that is behind, pages in any order or with items left out. It records what each answer could have shown,
+ * for the check of a finished world.
  */
 import type { SeededChance } from '../../../../src/core/chance.ts'
 import { isoSeconds } from '../../../../src/core/dates.ts'
@@ -19,17 +20,20 @@ export interface FreeItem {
 
 /** What is untrue of this upstream. The honest one has the first value of each. */
 export interface FreeRules {
-  cursors: 'time' | 'insertion'
+  /** `page`: poll cursors by insertion, page cursors count the items before the page. */
+  cursors: 'time' | 'insertion' | 'page'
   order: 'newest first' | 'any' | 'oldest first'
   hasMore: 'true' | 'never' | 'always' | 'absent'
   /** Age at which a poll cursor is refused, and how. */
   expires: { afterMs: number; failure: Failure } | null
-  /** Date ranges whose pages always fail. */
-  broken: { fromMs: number; toMs: number; failure: Failure } | null
+  /** Date ranges whose pages always fail; or only those behind the first page. */
+  broken: { fromMs: number; toMs: number; failure: Failure; isLaterPagesOnly: boolean } | null
   /** Answers are given again for so long, by their query. */
   cachedMs: number
   /** Share of listed items that a page leaves out. */
   leftOut: number
+  /** Half of the answers come from a server whose list is so far behind, ms. */
+  behindMs: number
 }
 
 /** Rules of an honest upstream. */
@@ -41,87 +45,207 @@ export const HONEST: FreeRules = {
   broken: null,
   cachedMs: 0,
   leftOut: 0,
+  behindMs: 0,
 }
 
-/** Far enough to sort times before 1970. */
-const ZERO_MS = 1e14
+/** An item with its place in the order of cursors. */
+export interface Listed {
+  item: FreeItem
+  text: string
+  /** Rises in the order of cursors; contents of one item at the same place share it. */
+  rank: number
+}
+
+/** A date range that was read from its first page to its end. */
+export interface FinishedScan {
+  fromMs: number
+  toMs: number | undefined
+  /** When its first and last page were answered. */
+  beganMs: number
+  endedMs: number
+  /** Listed with the first page and still with the last, and on none of the pages. */
+  missing: ReadonlySet<Listed>
+}
+
+/** A date range that is being read. */
+interface OpenScan {
+  beganMs: number
+  listed: readonly Listed[]
+  shown: Set<Listed>
+}
+
+/** A page, its items, and all that its query listed. */
+interface Answer {
+  page: Page
+  shown: readonly Listed[]
+  listed: readonly Listed[]
+}
+
+/** Upstream's bounds have whole seconds. */
+const WHOLE_SECOND_MS = 999
 
 /** That upstream. Asked with times that never go back. */
 export class FreeUpstream {
-  readonly #items: readonly FreeItem[]
+  /** Every item, newest first in the order of cursors. */
+  readonly entries: readonly Listed[]
+  /** Times of the good answers that were neither from the cache nor behind; ascending. */
+  readonly answeredMs: number[] = []
+  /** Items that such an answer to a poll by cursor had, or cut off in a way that the poller can see. */
+  readonly offered = new Set<Listed>()
+  /** Items that a page should have had and did not, or cut off without a sign. */
+  readonly withheld = new Set<Listed>()
+  /** Date ranges that were read to their end, in order. */
+  readonly scans: FinishedScan[] = []
   readonly #rules: FreeRules
   readonly #chance: SeededChance
-  readonly #cache = new Map<string, { page: Page; untilMs: number }>()
-  /** Times of its good answers. */
-  readonly answeredMs: number[] = []
-  /** Texts that a page by date should have had and left out. */
-  readonly leftOut = new Set<string>()
+  readonly #cache = new Map<string, { answer: Answer; untilMs: number }>()
+  readonly #values = new Map<string, unknown>()
+  readonly #openScans = new Map<string, OpenScan>()
 
   constructor(items: readonly FreeItem[], rules: Partial<FreeRules>, chance: SeededChance) {
-    this.#items = items
     this.#rules = { ...HONEST, ...rules }
     this.#chance = chance
+    const placeOf = ({ timeMs, fromMs }: FreeItem): number =>
+      this.#rules.cursors === 'time' ? timeMs : fromMs
+    const order = (one: FreeItem, other: FreeItem): number =>
+      placeOf(one) - placeOf(other) || compare(one.guid, other.guid)
+    let before: Listed | undefined
+    this.entries = [...items]
+      .sort(order)
+      .map((item) => {
+        const isSamePlace = before !== undefined && order(before.item, item) === 0
+        before = { item, text: freeText(item), rank: (before?.rank ?? 0) + (isSamePlace ? 0 : 1) }
+        return before
+      })
+      .reverse()
+    for (const { text } of this.entries) this.#values.set(text, JSON.parse(text))
+  }
+
+  /** True where cursors follow item time. */
+  get isByTime(): boolean {
+    return this.#rules.cursors === 'time'
+  }
+
+  /** How far the list of its slower server is behind, ms. */
+  get behindMs(): number {
+    return this.#rules.behindMs
   }
 
   /** How it refuses this query; undefined where it does not. */
   refusal(
-    { sinceCursor, fromMs, toMs = Number.POSITIVE_INFINITY }: UpstreamListQuery,
+    { sinceCursor, pageCursor, fromMs, toMs = Number.POSITIVE_INFINITY }: UpstreamListQuery,
     nowMs: number,
   ): Failure | undefined {
     const { expires, broken } = this.#rules
     if (expires !== null && sinceCursor !== undefined && nowMs - givenMs(sinceCursor) >= expires.afterMs) {
       return expires.failure
     }
-    const meets = broken !== null && fromMs !== undefined && fromMs < broken.toMs && toMs > broken.fromMs
-    return meets ? broken.failure : undefined
+    if (broken === null || (broken.isLaterPagesOnly && pageCursor === undefined)) return undefined
+    return fromMs !== undefined && fromMs < broken.toMs && toMs > broken.fromMs ? broken.failure : undefined
   }
 
   /** Its answer. */
   page(query: UpstreamListQuery, nowMs: number): Page {
-    const key = JSON.stringify(query)
+    const { cachedMs, behindMs } = this.#rules
+    const key = cachedMs > 0 ? JSON.stringify(query) : ''
     const cached = this.#cache.get(key)
-    if (cached !== undefined && nowMs < cached.untilMs) return cached.page
-    this.answeredMs.push(nowMs)
-    const page = this.#page(query, nowMs)
-    if (this.#rules.cachedMs > 0) this.#cache.set(key, { page, untilMs: nowMs + this.#rules.cachedMs })
-    return page
+    const isCached = cached !== undefined && nowMs < cached.untilMs
+    const isBehind = behindMs > 0 && this.#chance.yes(0.5)
+    if (!isCached && !isBehind) this.answeredMs.push(nowMs)
+    const answer = isCached ? cached.answer : this.#answer(query, isBehind ? nowMs - behindMs : nowMs, nowMs)
+    if (cachedMs > 0 && !isCached) this.#cache.set(key, { answer, untilMs: nowMs + cachedMs })
+    if (query.fromMs !== undefined) this.#follow(query, answer, nowMs)
+    if (query.sinceCursor !== undefined && !isCached && !isBehind) this.#offer(query, answer)
+    return answer.page
   }
 
-  #page({ sinceCursor, pageCursor, pageSize, fromMs, toMs }: UpstreamListQuery, nowMs: number): Page {
-    const { order, hasMore, leftOut } = this.#rules
-    const after = sinceCursor === undefined ? '' : keyIn(sinceCursor)
-    const listed = this.#items
-      .filter((item) => item.fromMs <= nowMs && nowMs < item.toMs)
-      .filter(({ timeMs }) => fromMs === undefined || timeMs >= fromMs - 999)
-      .filter(({ timeMs }) => toMs === undefined || timeMs <= toMs + 999)
-      .map((item) => ({ item, key: this.#keyOf(item) }))
-      .filter(({ key }) => key > after && (pageCursor === undefined || key < pageCursor))
-      .sort((one, other) => (one.key < other.key ? 1 : -1))
-    const chosen = listed.slice(0, pageSize)
-    const more = listed.length > pageSize
-    const missing = chosen.filter(() => this.#chance.yes(leftOut))
-    const shown = chosen.filter((one) => !missing.includes(one))
-    if (fromMs !== undefined) for (const { item } of missing) this.leftOut.add(freeText(item))
-    if (order === 'oldest first') shown.reverse()
-    if (order === 'any') shown.sort(() => this.#chance.next() - 0.5)
-    const newest = chosen[0]
+  /** Items of a query as of that time, newest first. */
+  #listed({ sinceCursor, fromMs, toMs }: UpstreamListQuery, atMs: number): Listed[] {
+    const after = sinceCursor === undefined ? -1 : rankIn(sinceCursor)
+    const leastMs = fromMs === undefined ? Number.NEGATIVE_INFINITY : fromMs - WHOLE_SECOND_MS
+    const mostMs = toMs === undefined ? Number.POSITIVE_INFINITY : toMs + WHOLE_SECOND_MS
+    const listed: Listed[] = []
+    for (const entry of this.entries) {
+      if (entry.rank <= after) break
+      const { item } = entry
+      if (item.fromMs > atMs || atMs >= item.toMs || item.timeMs < leastMs || item.timeMs > mostMs) continue
+      listed.push(entry)
+    }
+    return listed
+  }
+
+  #answer(query: UpstreamListQuery, asOfMs: number, nowMs: number): Answer {
+    const { sinceCursor, pageCursor, pageSize } = query
+    const { cursors, order, hasMore, leftOut } = this.#rules
+    const listed = this.#listed(query, asOfMs)
+    const start = pageCursor === undefined ? 0 : this.#startOf(pageCursor, listed)
+    const chosen = listed.slice(start, start + pageSize)
+    const more = listed.length > start + pageSize
+    const shown = leftOut === 0 ? chosen : chosen.filter((entry) => !this.#withholds(entry, leftOut))
+    const [newest] = chosen
     const last = chosen.at(-1)
+    const next = cursors === 'page' ? String(start + pageSize) : String(last?.rank)
     const stated = { true: more, never: false, always: true, absent: undefined }[hasMore]
     return {
-      items: shown.map(({ item }) => {
-        const text = freeText(item)
-        return { text, value: JSON.parse(text) as unknown }
-      }),
-      nextCursor: sinceCursor !== undefined ? undefined : more && last !== undefined ? last.key : null,
-      latestCursor: newest === undefined ? (sinceCursor ?? null) : `${newest.key}@${nowMs}`,
-      hasMore: sinceCursor === undefined ? undefined : stated,
-      warnings: [],
+      shown,
+      listed,
+      page: {
+        items: this.#inOrder(shown, order).map(({ text }) => ({ text, value: this.#values.get(text) })),
+        nextCursor: sinceCursor !== undefined ? undefined : more ? next : null,
+        latestCursor: newest === undefined ? (sinceCursor ?? null) : `${newest.rank}@${nowMs}`,
+        hasMore: sinceCursor === undefined ? undefined : stated,
+        warnings: [],
+      },
     }
   }
 
-  #keyOf({ guid, timeMs, fromMs }: FreeItem): string {
-    const ms = this.#rules.cursors === 'time' ? timeMs : fromMs
-    return `${String(ZERO_MS + ms).padStart(18, '0')}/${guid}`
+  #startOf(pageCursor: string, listed: readonly Listed[]): number {
+    if (this.#rules.cursors === 'page') return Number(pageCursor)
+    const start = listed.findIndex(({ rank }) => rank < Number(pageCursor))
+    return start === -1 ? listed.length : start
+  }
+
+  #withholds(entry: Listed, share: number): boolean {
+    if (!this.#chance.yes(share)) return false
+    this.withheld.add(entry)
+    return true
+  }
+
+  #inOrder(shown: readonly Listed[], order: FreeRules['order']): readonly Listed[] {
+    if (order === 'newest first') return shown
+    if (order === 'oldest first') return [...shown].reverse()
+    return shown
+      .map((entry) => ({ entry, place: this.#chance.next() }))
+      .sort((one, other) => one.place - other.place)
+      .map(({ entry }) => entry)
+  }
+
+  /** Notes what a poll by cursor could have shown; what it cuts off counts where the poller can see that. */
+  #offer({ pageSize }: UpstreamListQuery, { page, shown, listed }: Answer): void {
+    const isCutVisible = page.hasMore === true || shown.length >= pageSize
+    const known = new Set(shown)
+    for (const entry of listed) {
+      if (known.has(entry) || isCutVisible) this.offered.add(entry)
+      else this.withheld.add(entry)
+    }
+  }
+
+  /** Follows the reading of a date range from its first page to its last one. */
+  #follow({ fromMs, toMs, pageCursor, pageSize }: UpstreamListQuery, answer: Answer, nowMs: number): void {
+    if (fromMs === undefined) return
+    const range = { pageSize, fromMs, ...(toMs !== undefined && { toMs }) }
+    const key = `${fromMs}/${toMs}`
+    if (pageCursor === undefined) {
+      this.#openScans.set(key, { beganMs: nowMs, listed: this.#listed(range, nowMs), shown: new Set() })
+    }
+    const scan = this.#openScans.get(key)
+    if (scan === undefined) return
+    for (const entry of answer.shown) scan.shown.add(entry)
+    if (answer.page.nextCursor !== null) return
+    this.#openScans.delete(key)
+    const missing = scan.listed.filter((entry) => entry.item.toMs > nowMs && !scan.shown.has(entry))
+    const { beganMs } = scan
+    this.scans.push({ fromMs, toMs, beganMs, endedMs: nowMs, missing: new Set(missing) })
   }
 }
 
@@ -136,8 +260,13 @@ export function freeText({ guid, timeMs, content }: FreeItem): string {
   })
 }
 
-function keyIn(cursor: string): string {
-  return cursor.split('@')[0] ?? ''
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+/** A poll cursor is the rank of an item and the moment when it was given. */
+function rankIn(cursor: string): number {
+  return Number(cursor.split('@')[0])
 }
 
 function givenMs(cursor: string): number {

@@ -1,50 +1,299 @@
-/** Checks when the poller of a simulated world polled, and what its reconciliations have read. */
+/**
+ * Checks when the poller of a simulated world polled and published. Each bound follows from the plan's figures and from the
+ * documented waits after failures, never from what the poller says that it waits.
+ */
+import { createCalendar } from '../../../../src/core/calendar/calendar.ts'
+import { isGap } from '../../../../src/core/event.ts'
+import type { PlanLimits } from '../../../../src/core/plans.ts'
 import type { World } from '../ingest-world.ts'
+import type { FreeUpstream, Listed } from './free-upstream.ts'
+import { described, line } from './verdict.ts'
 
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const WEEK = 7 * 24 * HOUR
 /** Answers, commits, a restart. */
-const SLACK_MS = 30_000
+const SLACK_MS = 30 * SECOND
+/** The poller sleeps for at most a minute: it notices that its clock was set only then. */
+const JUMP_SLACK_MS = MINUTE
+/** Items of an overflowing poll wait for its fill so long; then a gap names what is missing. */
+const HOLD_MS = 2 * SECOND
+/** The jitter of waits, and a clock that runs slow. */
+const JITTER = 1.15
+/** Fills and re-scans leave at least this share of the quota for polls. */
+const POLL_SHARE = 0.5
+/** Clocks that are this far apart both count as right. */
+const AGREEMENT_MS = 10 * MINUTE
+/** Polls are at most six hours apart, in which an hour of a closed day counts half. */
+const LONGEST_OPEN_MS = 6 * HOUR
+const LONGEST_CLOSED_MS = 12 * HOUR
+/** Within release hours polls follow the square root of the expected rate, which is at least a thirtieth of the mean. */
+const QUIETEST = 5
+const calendar = createCalendar()
 
-/** True where a daily reconciliation has read that item time, and began before that moment. */
-export function wasReconciled(world: World, timeMs: number, beforeMs: number): boolean {
-  return world.reports.some(({ atMs, event, fields }) => {
-    if (event !== 'page_scan.completed' || fields.kind !== 'daily_reconciliation') return false
-    const beganMs = atMs - Number(fields.durationMs)
-    const [fromMs, toMs] = [Date.parse(String(fields.from)), Date.parse(String(fields.to))]
-    return beganMs < beforeMs && fromMs <= timeMs && timeMs <= toMs
-  })
+/** What is known of the world beside what happened in it. */
+interface LivenessCase {
+  plan: PlanLimits
+  /** When our clock was set. */
+  jumpsMs: readonly number[]
+  /** How far our clock or upstream's `Date` is wrong at most, ms. */
+  clocksApartMs: number
+  /** Neither our clock nor upstream's `Date` is right: only the items show the present. */
+  isWithoutClock: boolean
 }
 
-/** The longest time between two polls, ms. */
-export function longestPauseMs({ polls }: World): number {
-  return polls.reduce((most, { atMs }, index) => Math.max(most, atMs - (polls[index - 1]?.atMs ?? atMs)), 0)
+/** When it polled and published. */
+export interface Liveness {
+  /** A sentence for each broken bound. */
+  broken: string[]
+  /** The longest time between two polls, ms. */
+  longestPauseMs: number
+  /** The longest time from a failed poll to the next good one, failed ones between them included, ms. */
+  longestBlindMs: number
+  /** The longest time from the moment when a content is visible at the front to its event or an open gap, ms. */
+  longestUnheldMs: number
 }
 
-/** Pauses between polls longer than planned by half, where no failure asked for the wait; each as a sentence. */
-export function longPauses(world: World): string[] {
-  return world.polls.flatMap(({ atMs }, index) => {
+/** A failed request that holds polls up. */
+interface HeldUp {
+  atMs: number
+  /** The next poll leaves so long after it at the latest. */
+  withinMs: number
+}
+
+/** Checks the times of a finished world. */
+export function livenessOf(world: World, upstream: FreeUpstream, given: LivenessCase): Liveness {
+  const failures = failuresOf(world, given.plan)
+  const unheld = unheldAtFront(world, upstream, given)
+  return {
+    broken: [
+      ...line('pauses of polls', longPauses(world, failures, given)),
+      ...line('intervals planned too long', longPlans(world, given.plan)),
+      ...line('contents neither held nor in a gap in time', unheld.late),
+    ],
+    longestPauseMs: world.polls.reduce(
+      (most, { atMs }, index) => Math.max(most, atMs - (world.polls[index - 1]?.atMs ?? atMs)),
+      0,
+    ),
+    longestBlindMs: longestBlindMs(world),
+    longestUnheldMs: unheld.longestMs,
+  }
+}
+
+/**
+ * Pauses between polls, each as a sentence. After a good poll the next one leaves within 1.5 times the planned interval;
+ * within twice where a new process waits from the last request, which may have been a page. After a failure it leaves
+ * within what that failure allows.
+ */
+function longPauses(world: World, failures: readonly HeldUp[], { jumpsMs }: LivenessCase): string[] {
+  const late: string[] = []
+  let failure = 0
+  let claim = 0
+  world.polls.forEach(({ atMs }, index) => {
     const before = world.polls[index - 1]
-    if (before === undefined) return []
-    const waitMs = world.reports
-      .filter((report) => report.event === 'upstream.request_failed' && holdsPolls(report.fields))
-      .filter((report) => report.atMs >= before.atMs && report.atMs < atMs)
-      .reduce((sum, { fields }) => sum + Number(fields.waitMs), 0)
-    // A new process waits from the last request, which may have been a page.
-    const isNew = world.claimsMs.some((claimMs) => claimMs >= before.atMs && claimMs < atMs)
-    // Clocks that are set during a wait move its end a little.
-    const allowedMs = Math.max((isNew ? 2 : 1.5) * before.plannedMs, 1.01 * waitMs) + SLACK_MS
+    let allowedMs = 0
+    for (; (failures[failure]?.atMs ?? Number.POSITIVE_INFINITY) < atMs; failure++) {
+      const { atMs: failedMs = 0, withinMs = 0 } = failures[failure] ?? {}
+      allowedMs = Math.max(allowedMs, failedMs + withinMs - (before?.atMs ?? 0))
+    }
+    const firstClaim = claim
+    while ((world.claimsMs[claim] ?? Number.POSITIVE_INFINITY) < atMs) claim += 1
+    if (before === undefined) return
+    const factor = claim > firstClaim ? 2 : 1.5
+    const slackMs = jumpsMs.some((jumpMs) => jumpMs >= before.atMs && jumpMs <= atMs) ? JUMP_SLACK_MS : 0
+    const mostMs = Math.max(factor * before.plannedMs, allowedMs) + SLACK_MS + slackMs
     const pauseMs = atMs - before.atMs
-    if (pauseMs <= allowedMs) return []
-    return `${minutes(pauseMs)} from ${new Date(before.atMs).toISOString()}, allowed ${minutes(allowedMs)}`
+    if (pauseMs <= mostMs) return
+    late.push(`${minutes(pauseMs)} from ${new Date(before.atMs).toISOString()}, allowed ${minutes(mostMs)}`)
+  })
+  return late
+}
+
+/**
+ * Planned intervals that are longer than the plan implies. Within the release hours of the day that upstream's clock shows,
+ * polls are at most five times as far apart as if the week's polls were spread evenly; at no time more than the longest
+ * silence.
+ */
+function longPlans(world: World, { weeklyQuota }: PlanLimits): string[] {
+  const openMs = QUIETEST * Math.max(SECOND, WEEK / (weeklyQuota * POLL_SHARE))
+  return world.polls.flatMap(({ atMs, plannedMs, upstreamMs }) => {
+    const isOpen =
+      calendar.phase(upstreamMs) !== 'closed' && calendar.phase(upstreamMs + plannedMs) !== 'closed'
+    const day = calendar.isBusinessDay(calendar.londonDate(upstreamMs))
+    const mostMs = Math.min(
+      isOpen ? openMs : Number.POSITIVE_INFINITY,
+      day ? LONGEST_OPEN_MS : LONGEST_CLOSED_MS,
+    )
+    if (plannedMs <= mostMs + SLACK_MS) return []
+    return `${minutes(plannedMs)} at ${new Date(atMs).toISOString()}, allowed ${minutes(mostMs)}`
   })
 }
 
-/** A page scan that fails by itself keeps no poll waiting. */
-function holdsPolls({ purpose, result }: Record<string, unknown>): boolean {
-  return (
-    purpose === 'poll' || purpose === 'probe' || ['throttled', 'quota', 'network'].includes(String(result))
-  )
+/**
+ * The failures that hold polls up, with the longest wait that the documentation gives for each (operating, contract §10).
+ * A page of a scan that fails by itself holds none up. Where the allowance of early retries is spent, the next request
+ * leaves when polls spread evenly would.
+ */
+function failuresOf(world: World, { weeklyQuota }: PlanLimits): HeldUp[] {
+  const evenMs = WEEK / (weeklyQuota * POLL_SHARE)
+  const retriesOf429 = Math.max(50, weeklyQuota * 0.02)
+  let [failingSinceMs, refusals, quotaSeen, spent]: [number | null, number, boolean, number] = [
+    null,
+    0,
+    false,
+    0,
+  ]
+  const requests = world.requestsMs
+  const held: HeldUp[] = []
+  for (const { atMs, event, fields } of world.reports) {
+    if (event === 'poll.done') failingSinceMs = null
+    if (event !== 'upstream.request_failed') continue
+    const { purpose, result, retryAfter, status } = fields
+    const is429 = result === 'throttled' || result === 'quota'
+    const isPoll = purpose === 'poll' || purpose === 'probe'
+    if (!isPoll && !is429 && status !== 401 && status !== 403 && result !== 'network') continue
+    if (is429) {
+      refusals += 1
+      while ((requests[spent] ?? Number.POSITIVE_INFINITY) <= atMs) spent += 1
+      const isFar = spent < weeklyQuota * 0.9 && !quotaSeen && refusals <= retriesOf429
+      const askedMs = Number(retryAfter) * SECOND
+      const plausibleMs = askedMs > 0 && askedMs <= 2 * MINUTE ? askedMs : 0
+      if (result === 'quota') quotaSeen = true
+      // Contract §10: within 30 s. A verdict of a spent quota is probed at least every six hours.
+      const throttleMs = isFar ? Math.max(30 * SECOND, plausibleMs) : Math.max(5 * MINUTE, evenMs)
+      held.push({ atMs, withinMs: JITTER * (result === 'quota' ? 6 * HOUR : throttleMs) })
+      continue
+    }
+    failingSinceMs ??= atMs
+    const isKey = status === 401 || status === 403
+    // An outage is probed when it has lasted a tenth longer, and a key that is refused at least every hour.
+    const lastingMs = Math.min(isKey ? HOUR : 15 * MINUTE, (atMs - failingSinceMs) / 10)
+    const withinMs = Math.max(isKey ? 15 * MINUTE : 5 * SECOND, evenMs, lastingMs)
+    held.push({ atMs, withinMs: JITTER * withinMs })
+  }
+  return held
+}
+
+function longestBlindMs(world: World): number {
+  let longestMs = 0
+  let sinceMs: number | null = null
+  for (const { atMs, event, fields } of world.reports) {
+    if (event === 'upstream.request_failed' && fields.purpose === 'poll') sinceMs ??= atMs
+    if (event !== 'poll.done' || sinceMs === null) continue
+    longestMs = Math.max(longestMs, atMs - sinceMs)
+    sinceMs = null
+  }
+  return longestMs
+}
+
+/**
+ * From visible to held. A content at the front is one that a poll by cursor shows whatever cursor is in use: no content
+ * before it has a later place. The first good poll after it became visible brings its event, or an open gap over its time,
+ * within the two seconds for which a fill is waited for; the poll after it where only the items show the present, because
+ * the newest of them may count as stamped ahead. How soon that poll comes, the bounds of pauses say.
+ */
+function unheldAtFront(
+  world: World,
+  upstream: FreeUpstream,
+  given: LivenessCase,
+): { late: string[]; longestMs: number } {
+  const eventMs = new Map<string, number>()
+  world.store.events.forEach(({ data }, index) => {
+    if (!eventMs.has(data)) eventMs.set(data, world.committedMs[index] ?? 0)
+  })
+  const gaps = gapsOf(world)
+  const unseen = new Set(upstream.withheld)
+  for (const { missing } of upstream.scans) for (const entry of missing) unseen.add(entry)
+  const goodMs = goodPollsOf(world, upstream)
+  const late: string[] = []
+  let longestMs = 0
+  let poll = 0
+  const front = frontOf(upstream, world.firstAnswerMs ?? Number.POSITIVE_INFINITY, given)
+  for (const { entry, visibleMs } of front) {
+    while ((goodMs[poll] ?? Number.POSITIVE_INFINITY) < visibleMs) poll += 1
+    const polledMs = goodMs[given.isWithoutClock ? poll + 1 : poll]
+    if (polledMs === undefined) break
+    const { item, text } = entry
+    if (item.toMs <= polledMs || unseen.has(entry)) continue
+    const dueMs = polledMs + HOLD_MS + SLACK_MS
+    const heldMs = eventMs.get(text) ?? Number.POSITIVE_INFINITY
+    const gapMs = gaps
+      .filter(
+        ({ fromMs, toMs, closedMs }) => fromMs <= item.timeMs && item.timeMs <= toMs && closedMs > polledMs,
+      )
+      .reduce((first, { openedMs }) => Math.min(first, openedMs), Number.POSITIVE_INFINITY)
+    const knownMs = Math.min(heldMs, Math.max(gapMs, visibleMs))
+    if (knownMs > dueMs) late.push(`${described(entry)}, polled ${new Date(polledMs).toISOString()}`)
+    else longestMs = Math.max(longestMs, knownMs - visibleMs)
+  }
+  return { late, longestMs }
+}
+
+/**
+ * Contents at the front by the time from which a poll shows them; without those that the first answer had. What is stamped
+ * ahead leads the order of cursors until its time comes, and so do cursors of a slower server. Clocks that are a little apart
+ * both count as right, and of others only the items tell which is right: its time may come as soon as one of them says so.
+ */
+function frontOf(
+  upstream: FreeUpstream,
+  firstMs: number,
+  { clocksApartMs }: LivenessCase,
+): { entry: Listed; visibleMs: number }[] {
+  const earlyMs = upstream.behindMs + (clocksApartMs > 0 ? Math.max(AGREEMENT_MS, clocksApartMs) : 0)
+  const leadsUntilMs = ({ item }: Listed): number => (upstream.isByTime ? item.timeMs - MINUTE : item.fromMs)
+  const byPlace = upstream.entries.map((entry) => {
+    const visibleMs = Math.max(entry.item.fromMs, leadsUntilMs(entry))
+    const passedMs = Math.max(entry.item.fromMs, leadsUntilMs(entry) - earlyMs)
+    return { entry, visibleMs, passedMs }
+  })
+  const passed = byPlace.toSorted((one, other) => one.passedMs - other.passedMs)
+  let highest = -1
+  let next = 0
+  return byPlace
+    .toSorted((one, other) => one.visibleMs - other.visibleMs || one.entry.rank - other.entry.rank)
+    .filter(({ entry, visibleMs }) => {
+      const { item, rank } = entry
+      for (; (passed[next]?.passedMs ?? Number.POSITIVE_INFINITY) < visibleMs; next++) {
+        const other = passed[next]?.entry
+        if (other !== undefined && other !== entry) highest = Math.max(highest, other.rank)
+      }
+      const isFront = rank > highest
+      highest = Math.max(highest, rank)
+      // Before the first item there is no cursor, and polls ask for dates around the present.
+      const isReachable = upstream.isByTime
+        ? item.timeMs >= firstMs
+        : Math.abs(item.timeMs - item.fromMs) <= MINUTE
+      return isFront && visibleMs > firstMs && visibleMs < item.toMs && isReachable
+    })
+}
+
+/** Answers to polls that were of the present, and whose process lived on until their items had to be published. */
+function goodPollsOf(world: World, { answeredMs }: FreeUpstream): number[] {
+  const present = new Set(answeredMs)
+  return world.reports
+    .filter(({ event, atMs }) => event === 'poll.done' && present.has(atMs))
+    .map(({ atMs }) => atMs)
+    .filter((atMs) => !world.claimsMs.some((ms) => ms > atMs && ms <= atMs + HOLD_MS + SLACK_MS))
+}
+
+/** Every gap of the world, with when it was opened and closed; infinite where it is open. */
+function gapsOf(world: World) {
+  const gaps = new Map<string, { fromMs: number; toMs: number; openedMs: number; closedMs: number }>()
+  world.store.events.forEach(({ type, data }, index) => {
+    if (!isGap(type)) return
+    const { id, from, to } = JSON.parse(data) as { id: string; from: string; to: string }
+    const atMs = world.committedMs[index] ?? 0
+    const known = gaps.get(id)
+    if (known !== undefined) known.closedMs = atMs
+    else {
+      const [fromMs, toMs] = [Date.parse(from), Date.parse(to)]
+      gaps.set(id, { fromMs, toMs, openedMs: atMs, closedMs: Number.POSITIVE_INFINITY })
+    }
+  })
+  return [...gaps.values()]
 }
 
 function minutes(ms: number): string {
-  return `${(ms / 60_000).toFixed(1)} min`
+  return `${(ms / MINUTE).toFixed(1)} min`
 }

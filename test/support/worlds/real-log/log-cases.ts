@@ -1,6 +1,6 @@
 /** The worlds that the tests play on real logs; together they ask a log for everything that the poller can. */
 import { isGap } from '../../../../src/core/event.ts'
-import type { Assumption } from '../broken/broken-world.ts'
+import type { Assumption } from '../broken/assumptions.ts'
 import { burst } from '../world-upstream.ts'
 import type { RecordedWorld } from './operations.ts'
 import { recordBroken, recordWorld } from './recorded-world.ts'
