@@ -15,16 +15,21 @@ import { type Stopwatch, type Timing, timed, timingFigures } from './support/tim
 const RUNS = 5
 const PAGE = 200
 
-type List = (store: ItemStore, gone: AbortSignal) => unknown
+/** Pages between two pages of one list that are read one after the other. */
+const STRIDE = 37
+
+/** Makes a page of a list; `turn`: how many pages of it were made before. */
+type List = (store: ItemStore, gone: AbortSignal, turn: number) => unknown
 
 /** The first page of a selection. */
 function first(part: Partial<Selection>): List {
   return (store, gone) => store.pageBefore({ ...EVERYTHING, ...part }, null, PAGE, gone)
 }
 
-/** A page of a selection far from its newest item, with the total. */
+/** A page of a selection far from its newest item, with the total; another page each turn. */
 function numbered(part: Partial<Selection>, offset: number): List {
-  return (store, gone) => store.pageAt({ ...EVERYTHING, ...part }, offset, PAGE, gone)
+  return (store, gone, turn) =>
+    store.pageAt({ ...EVERYTHING, ...part }, offset + turn * STRIDE * PAGE, PAGE, gone)
 }
 
 const lists: Record<string, List> = {
@@ -40,21 +45,34 @@ const lists: Record<string, List> = {
   'hasSymbol, page 1,000 with totals': numbered({ hasSymbol: true }, 1000 * PAGE),
 }
 
+/** How a bench of the lists runs. */
+interface MirrorRuns {
+  /** First pages of each list, each without anything that was counted before. */
+  runs?: number
+  /** Pages of each list after that, with what the first one has counted. */
+  later?: number
+  now?: Stopwatch
+}
+
 /** For each list: how long it takes, and how long it holds the event loop at most, by `now`. */
 export async function benchMirror(
   { archive }: Pick<BenchStore, 'archive'>,
-  runs = RUNS,
-  now?: Stopwatch,
+  { runs = RUNS, later = 0, now }: MirrorRuns = {},
 ): Promise<Figure[]> {
-  const store = archiveItemStore(archiveItems(archive, systemClock))
   const { signal } = new AbortController()
   const figures: Figure[] = []
   for (const [name, list] of Object.entries(lists)) {
+    let store = archiveItemStore(archiveItems(archive, systemClock))
+    const page = (turn: number) => timed(async () => void (await list(store, signal, turn)), now)
     const timings: Timing[] = []
     for (let run = 0; run < runs; run++) {
-      timings.push(await timed(async () => void (await list(store, signal)), now))
+      store = archiveItemStore(archiveItems(archive, systemClock))
+      timings.push(await page(0))
     }
     figures.push(...timingFigures(`/v2, ${name}`, timings))
+    const pages: Timing[] = []
+    for (let turn = 1; turn <= later; turn++) pages.push(await page(turn))
+    if (later > 0) figures.push(...timingFigures('  later pages of it', pages))
   }
   return figures
 }

@@ -25,6 +25,8 @@ const COPIED_AT_ONCE = 10_000
 /** Reads of each search, each from another place. */
 const READS = 200
 const PAGE = 100
+/** Pages of each list of `/v2` after the first. */
+const LATER_PAGES = 50
 /** As the pruner does. */
 const PRUNED_AT_ONCE = 100
 const PRUNES = 200
@@ -158,7 +160,7 @@ async function* figuresOf(folder: string, events: number): AsyncGenerator<string
   yield* openFigures(path).map(lineOf)
   yield* (await searchFigures(archive)).map(lineOf)
   yield* pruneFigures(archive).map(lineOf)
-  yield* (await benchMirror({ archive }, 1, processorMs)).map(lineOf)
+  yield* (await benchMirror({ archive }, { runs: 1, later: LATER_PAGES, now: processorMs })).map(lineOf)
   yield `resident memory ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB`
   archive.close()
 }

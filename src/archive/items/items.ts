@@ -8,14 +8,17 @@ import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { createSearchSlices, type SearchSlices } from '../reading/search-slices.ts'
 import type { Archive } from '../store/archive.ts'
+import { type BlockCounts, COUNT_OPTIONS, CountCache, type CountOptions } from './block-counts.ts'
 import {
   countWindow,
   type ItemPosition,
   type ItemRange,
   type ItemSearch,
+  type ItemWindow,
   itemSearch,
   itemWindow,
   positionsBetween,
+  replacedWindow,
 } from './item-windows.ts'
 
 /** One item: its position and its JSON text as upstream sent it. */
@@ -33,6 +36,7 @@ interface ItemsParts {
   archive: Archive
   clock: Clock
   slices: SearchSlices
+  cache: CountCache
 }
 
 /** The items of an archive. `slices`: shared with all other searches of the archive. */
@@ -40,8 +44,9 @@ export function archiveItems(
   archive: Archive,
   clock: Clock,
   slices: SearchSlices = createSearchSlices(clock),
+  counting: CountOptions = COUNT_OPTIONS,
 ) {
-  const parts = { archive, clock, slices }
+  const parts = { archive, clock, slices, cache: new CountCache(counting) }
   return {
     archive,
     /** Time of the item with the lowest sequence, ms since 1970; null where there is none. */
@@ -58,11 +63,14 @@ export function archiveItems(
     ): Promise<{ items: Item[]; more: boolean }> {
       const search = itemSearch(archive, selection)
       const positions: ItemPosition[] = []
-      await scanDown(parts, search, range, gone, (rest) => {
-        // One more than wanted shows whether there are more.
-        const window = itemWindow(archive, clock, search, rest, limit + 1 - positions.length)
-        positions.push(...window.positions)
-        return positions.length > limit ? rest.after : window.position
+      await scanDown(parts, search, range, gone, {
+        skips: (counts, end) => counts.matching(end) === 0,
+        look(rest) {
+          // One more than wanted shows whether there are more.
+          const window = itemWindow(archive, clock, search, rest, limit + 1 - positions.length)
+          positions.push(...window.positions)
+          return { ...window, isDone: positions.length > limit }
+        },
       })
       return { items: withText(archive, positions.slice(0, limit)), more: positions.length > limit }
     },
@@ -77,23 +85,32 @@ export function archiveItems(
       const range = { after: 0, through: archive.latest, asOf: archive.latest }
       const positions: ItemPosition[] = []
       let total = 0
-      await scanDown(parts, search, range, gone, (rest) => {
-        /** Where the page begins and ends among this window's items. */
-        const first = Math.max(0, offset - total)
-        const end = Math.max(0, offset + limit - total)
-        if (search.matches === null) {
-          const { count, position } = countWindow(archive, search, rest)
-          if (first < count && end > 0) {
-            const page = { offset: first, limit: end - first }
-            positions.push(...positionsBetween(archive, search, { ...rest, after: position }, page))
-          }
+      await scanDown(parts, search, range, gone, {
+        skips(counts, end) {
+          const count = counts.visible(end, range.asOf)
+          const isOnPage = total < offset + limit && total + (count ?? 0) > offset
+          if (count === null || (count > 0 && isOnPage)) return false
           total += count
-          return position
-        }
-        const window = itemWindow(archive, clock, search, rest, Number.MAX_SAFE_INTEGER)
-        positions.push(...window.positions.slice(first, end))
-        total += window.positions.length
-        return window.position
+          return true
+        },
+        look(rest) {
+          /** Where the page begins and ends among this window's items. */
+          const first = Math.max(0, offset - total)
+          const end = Math.max(0, offset + limit - total)
+          if (search.matches === null) {
+            const { count, position } = countWindow(archive, search, rest)
+            if (first < count && end > 0) {
+              const page = { offset: first, limit: end - first }
+              positions.push(...positionsBetween(archive, search, { ...rest, after: position }, page))
+            }
+            total += count
+            return { matching: [], position }
+          }
+          const window = itemWindow(archive, clock, search, rest, Number.MAX_SAFE_INTEGER)
+          positions.push(...window.positions.slice(first, end))
+          total += window.positions.length
+          return window
+        },
       })
       return { items: withText(archive, positions), total }
     },
@@ -104,27 +121,67 @@ export function archiveItems(
   }
 }
 
-/**
- * Calls `look` on windows of a range from its newest end down. `look` gets the rest of the range and returns the position
- * down to which it is done.
- */
+/** What a scan does. */
+interface Scan {
+  /** Whether the scan passes over the block that ends with `end`. It is then not asked again. */
+  skips(counts: BlockCounts, end: number): boolean
+  /** Looks at a window at the newest end of `rest`, and says down to where it has. `isDone`: the rest is not wanted. */
+  look(rest: ItemRange): Pick<ItemWindow, 'matching' | 'position'> & { isDone?: boolean }
+}
+
+/** Looks at windows of a range from its newest end down, except at counted blocks that the scan skips. */
 async function scanDown(
-  { archive, slices }: ItemsParts,
+  { archive, slices, cache }: ItemsParts,
   search: ItemSearch,
   range: ItemRange,
   gone: AbortSignal,
-  look: (rest: ItemRange) => number,
+  scan: Scan,
 ): Promise<void> {
   const { epoch } = archive
+  const inSlice = async <T>(look: () => T): Promise<T> => {
+    const result = await slices.run(look)
+    if (archive.epoch === epoch) return result
+    throw new BridgeError('log_unavailable', 'the local replica of the log was rebuilt during this read')
+  }
   const after = Math.max(range.after, archive.sequenceSince(search.fromMs))
   let through = Math.min(range.through, archive.latest)
-  while (through > after && !gone.aborted) {
-    const rest = { ...range, after, through }
-    through = await slices.run(() => look(rest))
-    if (archive.epoch !== epoch) {
-      throw new BridgeError('log_unavailable', 'the local replica of the log was rebuilt during this read')
-    }
+  const { latest, filling } = archive
+  const counts =
+    search.matches === null ? null : cache.for(search.key, { span: through - after, latest, filling })
+  while (counts !== null && counts.noted < latest && !gone.aborted) {
+    await inSlice(() => noteReplaced(archive, search, counts, latest))
   }
+  const recorder = counts?.recorder()
+  while (through > after && !gone.aborted) {
+    through = await inSlice(() => {
+      const rest = { ...range, after, through }
+      if (counts === null) {
+        const { position, isDone } = scan.look(rest)
+        return isDone ? after : position
+      }
+      while (rest.through > after && isWhole(counts, rest) && scan.skips(counts, rest.through)) {
+        rest.through = counts.before(rest.through)
+      }
+      if (rest.through <= after) return after
+      // A block that is counted is searched alone: the next one may be skipped.
+      if (isWhole(counts, rest)) rest.after = counts.before(rest.through)
+      const { matching, position, isDone } = scan.look(rest)
+      recorder?.saw({ after: position, through: rest.through }, matching)
+      return isDone ? after : position
+    })
+  }
+}
+
+/** Whether the block at the newest end of the range is counted and lies within it. */
+function isWhole(counts: BlockCounts, { after, through }: ItemRange): boolean {
+  return counts.matching(through) !== null && counts.before(through) >= after
+}
+
+/** Notes in the counts which revisions the events of one more window have replaced. */
+function noteReplaced(archive: Archive, search: ItemSearch, counts: BlockCounts, latest: number): void {
+  const { replaced, position } = replacedWindow(archive, search, { after: counts.noted, through: latest })
+  for (const { sequence, by } of replaced) counts.replace(sequence, by)
+  counts.noted = Math.max(counts.noted, position)
 }
 
 function withText({ db }: Archive, positions: readonly ItemPosition[]): Item[] {

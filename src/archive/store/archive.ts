@@ -67,6 +67,7 @@ interface Extent {
 
 function archiveOver(db: Database, nativeKind: string) {
   let extent = readExtent(db)
+  let filling = 1
 
   const write = (committed: readonly Committed[]): void => {
     for (const event of committed) {
@@ -149,7 +150,14 @@ function archiveOver(db: Database, nativeKind: string) {
       db.prepare<{ recorded_ms: number }>('SELECT recorded_ms FROM facts ORDER BY sequence LIMIT 1').get()
         ?.recorded_ms ?? null,
     /** Deletes everything, epoch included, so that the replica can be filled again. */
-    clear: (): void => transaction(() => clearTables(db)),
+    clear(): void {
+      filling += 1
+      transaction(() => clearTables(db))
+    },
+    /** Another number after each `clear`: what was derived from the events before it is no longer true. */
+    get filling(): number {
+      return filling
+    },
     /** Callable twice. */
     close: (): void => db.close(),
   }
