@@ -1,6 +1,6 @@
 /**
- * Names the paths of the upstream API below its base address, and the version of its interface. The upstream client, the sandbox (a simulated upstream) and
- * this bridge's own `/v2` API, which answers as upstream does, use them.
+ * Names the paths of the upstream API below its base address, and the version of its interface. The upstream client, the
+ * sandbox (a simulated upstream) and the bridge's own `/v2`, which answers as upstream does, use them.
  */
 
 /** The list of announcements (specification §4.1); one item is below it. */
