@@ -1,6 +1,6 @@
 /** Builds the report of the leader from the poller's state: upstream, next poll, quota and open gaps. */
 import type { Calendar } from '../core/calendar/calendar.ts'
-import { isoMillis, isoSeconds } from '../core/dates.ts'
+import { isoMillis } from '../core/dates.ts'
 import { DAY_MS } from '../core/durations.ts'
 import { quotaAt } from '../governor/quota/ledger.ts'
 import type { Completeness } from '../governor/schedule/daily-reconciliation.ts'
@@ -55,11 +55,7 @@ export function reportOf(
 function recentlyUnreconciled({ head, skewMs }: IngestState, calendar: Calendar, nowMs: number) {
   const presentMs = nowMs + skewMs
   const ranges = unreconciledRanges(head, { calendar, presentMs, skewMs })
-  const recent = { fromMs: presentMs - NAMED_MS, toMs: presentMs }
-  return partsWithin(ranges, recent).map(({ fromMs, toMs }) => ({
-    from: isoSeconds(fromMs),
-    to: isoSeconds(toMs),
-  }))
+  return partsWithin(ranges, { fromMs: presentMs - NAMED_MS, toMs: presentMs })
 }
 
 /** Upstream's clock minus ours, ms; null before the first good poll. */

@@ -6,7 +6,7 @@
 import type { DayReport, WalkReport } from '../../archive/days.ts'
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { DAYS_KEPT, type DayRecord, emptyDay } from '../../core/calendar/day-record.ts'
-import { isoMillis, isoSeconds, parseTimestamp } from '../../core/dates.ts'
+import { isoMillis, parseTimestamp } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import { type LondonDay, londonDayOf } from '../../governor/arrivals/london-day.ts'
 import { BUCKET_MS, type Ledger } from '../../governor/quota/time-buckets.ts'
@@ -38,12 +38,7 @@ export function reportsOf(
       gapsLeft: head.openGaps.filter(({ from, to }) => isOver(day, from, to)).length,
       walk: reconciliationOf(record, config, countedFromMs, presentMs),
       walkedAt: walk?.state === 'whole' ? isoMillis(walk.atMs) : null,
-      unreconciled: partsWithin(unreconciled, { fromMs: day.startMs, toMs: day.endMs }).map(
-        ({ fromMs, toMs }) => ({
-          from: isoSeconds(fromMs),
-          to: isoSeconds(toMs),
-        }),
-      ),
+      unreconciled: partsWithin(unreconciled, { fromMs: day.startMs, toMs: day.endMs }),
       since: countedFromMs > day.startMs ? isoMillis(countedFromMs) : null,
       units: unitsOf(ledger, day, skewMs),
     }

@@ -3,6 +3,7 @@
  * visible there behind the poll cursor may be missing, and no gap shows it.
  */
 import type { Calendar } from '../../core/calendar/calendar.ts'
+import { isoSeconds } from '../../core/dates.ts'
 import { reconciledRange } from '../machine/daily-reconciliation.ts'
 import type { Head } from '../writer-state/head.ts'
 
@@ -33,11 +34,15 @@ export function unreconciledRanges(
   return ranges
 }
 
-/** The part of these spans that lies within another one. */
-export function partsWithin(ranges: readonly TimeRange[], { fromMs, toMs }: TimeRange): TimeRange[] {
+/** The part of these spans that lies within another one, ISO 8601. */
+export function partsWithin(
+  ranges: readonly TimeRange[],
+  { fromMs, toMs }: TimeRange,
+): { from: string; to: string }[] {
   return ranges
     .map((range) => ({ fromMs: Math.max(range.fromMs, fromMs), toMs: Math.min(range.toMs, toMs) }))
     .filter((range) => range.fromMs < range.toMs)
+    .map((range) => ({ from: isoSeconds(range.fromMs), to: isoSeconds(range.toMs) }))
 }
 
 function without(range: TimeRange, { fromMs, toMs }: TimeRange): TimeRange[] {
