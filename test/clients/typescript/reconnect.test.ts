@@ -44,6 +44,20 @@ function follow(server: ScriptedStream, options: Partial<ConnectOptions> = {}) {
   }
 }
 
+/** A client that has two events and has reconnected. */
+async function reconnected(server: ScriptedStream) {
+  const client = follow(server)
+  const first = await server.connection(1)
+  await first.welcome()
+  first.say(eventOf(1), eventOf(2))
+  await until(() => client.sequences().length === 2)
+  first.webSocket.terminate()
+  await client.waitOver()
+  const second = await server.connection(2)
+  await second.welcome()
+  return { client, second }
+}
+
 describe('a connection that ends is reopened', () => {
   test('with the token, the filter and the last cursor; repeated events are dropped', async () => {
     await using server = await startScriptedStream()
@@ -77,15 +91,7 @@ describe('a connection that ends is reopened', () => {
 
   test('after the gap that announces a new epoch; repeated items are dropped', async () => {
     await using server = await startScriptedStream()
-    const client = follow(server)
-    const first = await server.connection(1)
-    await first.welcome()
-    first.say(eventOf(1), eventOf(2))
-    await until(() => client.sequences().length === 2)
-    first.webSocket.terminate()
-    await client.waitOver()
-    const second = await server.connection(2)
-    await second.welcome()
+    const { client, second } = await reconnected(server)
     second.say(eventOf(70, 'gap'), eventOf(1), eventOf(2))
     await until(() => client.sequences().length === 3)
     second.webSocket.terminate()
@@ -100,15 +106,7 @@ describe('a connection that ends is reopened', () => {
 
   test('and an id that a new epoch gives to other content is handed on', async () => {
     await using server = await startScriptedStream()
-    const client = follow(server)
-    const first = await server.connection(1)
-    await first.welcome()
-    first.say(eventOf(1), eventOf(2))
-    await until(() => client.sequences().length === 2)
-    first.webSocket.terminate()
-    await client.waitOver()
-    const second = await server.connection(2)
-    await second.welcome()
+    const { client, second } = await reconnected(server)
     second.say(eventOf(70, 'gap'), eventOf(1), eventOf(2, 'disclosure', { headline: 'other' }), live('c2'))
     await client.next('live')
     expect(client.sequences()).toEqual([1, 2, 70, 2])
