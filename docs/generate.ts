@@ -16,7 +16,7 @@ import { RecentEvents } from '../src/archive/reading/recent-events.ts'
 import { openArchive } from '../src/archive/store/archive.ts'
 import { VERSION } from '../src/core/version.ts'
 import { errorCodes, exitMeanings } from '../src/errors.ts'
-import { MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_MIRROR_URL_BYTES, MAX_URL_BYTES } from '../src/http/limits.ts'
+import { MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_URL_BYTES } from '../src/http/limits.ts'
 import { opsPaths } from '../src/http/ops.ts'
 import { problemCodes } from '../src/http/problem.ts'
 import { type AnyRoute, meaningOf, type RouteBody } from '../src/http/route.ts'
@@ -123,7 +123,7 @@ function httpPage(): string {
     '`{field, message}`, empty where no field is to blame. Every `code`: [errors.md](../errors.md#http).',
     '',
     '## Limits',
-    `An address has at most ${MAX_URL_BYTES} bytes, below \`/v2\` ${MAX_MIRROR_URL_BYTES}; headers have ${MAX_HEADER_BYTES / 1024} KB,`,
+    `An address has at most ${MAX_URL_BYTES} bytes; headers have ${MAX_HEADER_BYTES / 1024} KB,`,
     `a body ${MAX_BODY_BYTES / 1024} KB where its path says nothing else. Headers must arrive within 10 s, the whole`,
     'request within 30 s. Browsers may call from the',
     'origins in `BRIDGE_CORS_ORIGINS`.',

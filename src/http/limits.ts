@@ -5,19 +5,17 @@
 import type { IncomingMessage } from 'node:http'
 import { HttpProblem } from './problem.ts'
 
-/** Longest address, bytes. */
-export const MAX_URL_BYTES = 4096
-/** Longest address below `/v2`, bytes: upstream takes lists of some hundred identifiers there. */
-export const MAX_MIRROR_URL_BYTES = 16 * 1024
+/** Longest address, bytes: filters name some hundred identifiers there. */
+export const MAX_URL_BYTES = 16 * 1024
 /** Largest headers, bytes, without the address. */
 export const MAX_HEADER_BYTES = 16 * 1024
 /** Largest body, bytes, where the route does not say otherwise; however it is sent. */
 export const MAX_BODY_BYTES = 64 * 1024
 
 /** @throws HttpProblem `url_too_long` */
-export function checkUrlLength(url: string, mostBytes = MAX_URL_BYTES): void {
-  if (Buffer.byteLength(url) > mostBytes) {
-    throw new HttpProblem('url_too_long', `the address is longer than ${mostBytes} bytes`)
+export function checkUrlLength(url: string): void {
+  if (Buffer.byteLength(url) > MAX_URL_BYTES) {
+    throw new HttpProblem('url_too_long', `the address is longer than ${MAX_URL_BYTES} bytes`)
   }
 }
 

@@ -15,7 +15,7 @@ import type { Duplex } from 'node:stream'
 import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
-import { hasLargeHeaders, MAX_HEADER_BYTES, MAX_MIRROR_URL_BYTES } from './limits.ts'
+import { hasLargeHeaders, MAX_HEADER_BYTES, MAX_URL_BYTES } from './limits.ts'
 import { hasLongAnswer, markPipelined } from './long-answer.ts'
 import { HttpProblem, type ProblemCode, problemAnswer, retryLater } from './problem.ts'
 import { endWithProblem, type Upgrade } from './upgrade.ts'
@@ -53,7 +53,7 @@ export interface Listener {
 }
 
 /** What Node's parser takes of the first line and the headers together; smaller limits are checked behind it. */
-const MAX_HEAD_BYTES = MAX_MIRROR_URL_BYTES + MAX_HEADER_BYTES
+const MAX_HEAD_BYTES = MAX_URL_BYTES + MAX_HEADER_BYTES
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_MS = 65_000

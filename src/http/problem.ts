@@ -40,11 +40,7 @@ export const problemCodes = {
     'Read it again; then send `If-Match` with its new `ETag`, or leave the header out.',
   ],
   body_too_large: [413, 'Body too large', 'Send at most the bytes that `detail` names.'],
-  url_too_long: [
-    414,
-    'Address too long',
-    'Keep the address below 4 KB, below `/v2` 16 KB; split long lists.',
-  ],
+  url_too_long: [414, 'Address too long', 'Keep the address below 16 KB; split long lists.'],
   media_type_unsupported: [415, 'Wrong media type', 'Send JSON with `Content-Type: application/json`.'],
   upgrade_required: [426, 'Upgrade required', 'Open this path with a WebSocket client, version 13.'],
   too_many: [429, 'Too many at a time', 'Come back after `Retry-After` seconds, when others have ended.'],

@@ -5,7 +5,7 @@
 import type { Request, RequestHandler } from 'express'
 import { type Authenticate, tokensLoading } from '../../http/auth.ts'
 import { refuseBody } from '../../http/body.ts'
-import { checkUrlLength, MAX_MIRROR_URL_BYTES } from '../../http/limits.ts'
+import { checkUrlLength } from '../../http/limits.ts'
 import { HttpProblem } from '../../http/problem.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { MirrorCaller, MirrorRoute } from '../mirror/route.ts'
@@ -37,7 +37,7 @@ export function bridgeMirror({ routes, authenticate, logger }: BridgeMirrorOptio
 
 /** Limits the URL length and refuses a body of GET and HEAD; other methods answer 405 in any case. */
 async function checkBounds(request: Request): Promise<void> {
-  checkUrlLength(request.originalUrl, MAX_MIRROR_URL_BYTES)
+  checkUrlLength(request.originalUrl)
   if (request.method === 'GET' || request.method === 'HEAD') await refuseBody(request)
 }
 

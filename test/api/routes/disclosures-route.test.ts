@@ -62,6 +62,13 @@ describe('pull', () => {
     expect(sequences(await pull(api, `?after=${rest.cursor}`))).toEqual([26])
   })
 
+  test('takes a watch-list of a thousand ISINs in its address', async () => {
+    await using api = await startApi({ count: 5 })
+    const isins = range(1, 1000).map((number) => `GB${String(number).padStart(10, '0')}`)
+    const page = await pull(api, `?isins=${isins.join(',')}`)
+    expect(page).toMatchObject({ data: [], more: false })
+  })
+
   test('returns a cursor ahead of this replica unchanged, and waits for it', async () => {
     await using api = await startApi({ count: 5, replica: REPLICA })
     const cursor = encodeCursor({ epoch: EPOCH, sequence: 8, timeMs: eventAt(8).timeMs })

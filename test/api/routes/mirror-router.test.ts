@@ -5,7 +5,7 @@ import { bridgeMirror } from '../../../src/api/routes/mirror-router.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import { createApp } from '../../../src/http/app.ts'
 import type { Authenticate } from '../../../src/http/auth.ts'
-import { MAX_MIRROR_URL_BYTES } from '../../../src/http/limits.ts'
+import { MAX_URL_BYTES } from '../../../src/http/limits.ts'
 import { listen } from '../../../src/http/listener.ts'
 import { anyObject } from '../../../src/http/schemas/json-schema.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
@@ -121,7 +121,7 @@ test('every error has the body format of upstream and names the remedy', async (
     ['/things/%E0%A4%A', {}, 400],
     ['/nothing', {}, 404],
     ['', {}, 404],
-    [`/things/${'x'.repeat(MAX_MIRROR_URL_BYTES)}`, {}, 414],
+    [`/things/${'x'.repeat(MAX_URL_BYTES)}`, {}, 414],
     ['/things/one', { method: 'DELETE' }, 405],
     ['/things/one', { method: 'POST', body: '{}' }, 405],
     ['/away', {}, 503],
@@ -136,7 +136,7 @@ test('every error has the body format of upstream and names the remedy', async (
 
 test('an address of 16 KB is taken, one above is refused, and one above 32 KB is never read whole', async () => {
   const { url, ask } = await openBridge()
-  const query = `?q=${'x'.repeat(MAX_MIRROR_URL_BYTES - '/v2/things/one?q='.length)}`
+  const query = `?q=${'x'.repeat(MAX_URL_BYTES - '/v2/things/one?q='.length)}`
   expect((await ask(`/things/one${query}`)).status).toBe(200)
   expect((await ask(`/things/one${query}x`)).status).toBe(414)
   const { port } = new URL(url)
