@@ -1,8 +1,8 @@
 /** Opens the log on Kafka, which many processes share, and implements the interface of `log/log.ts` on Kafka topics. */
 import type { Committed } from '../core/event.ts'
-import { BridgeError } from '../errors.ts'
+import { BridgeError, isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
-import type { Clock } from '../lifecycle/clock.ts'
+import { type Clock, sleep } from '../lifecycle/clock.ts'
 import type {
   Commit,
   LogEnd,
@@ -103,6 +103,9 @@ export interface KafkaLog extends Log {
 
 /** A fetch without anything new is answered each second. This is longer than a partition's change of leader takes, ms. */
 const SILENT_MS = 10_000
+/** How long a command repeats a claim, and its wait between two claims, ms. */
+const PATIENCE_MS = 20_000
+const CLAIM_PAUSE_MS = 500
 
 /**
  * Opens the log. Its topics are created in the background: while Kafka is unavailable every call waits, and `waitingFor`
@@ -185,7 +188,7 @@ class KafkaEventLog implements KafkaLog {
     }
     const term = await this.campaign(signal, NO_REPLICA)
     try {
-      const writer = await this.#claim(term, signal)
+      const writer = await this.#claimPatiently(term, signal)
       const epoch = await writer.beginEpoch(rowsOf(writer))
       await writer.release()
       return epoch
@@ -200,13 +203,27 @@ class KafkaEventLog implements KafkaLog {
   ): Promise<{ epoch: string; sequence: number }> {
     const term = await this.campaign(signal, NO_REPLICA)
     try {
-      const writer = await this.#claim(term, signal, true)
+      const writer = await this.#claimPatiently(term, signal, true)
       await writer.commit(await commitOf(writer))
       const { epoch, sequence } = writer
       await writer.release()
       return { epoch, sequence }
     } finally {
       await term.end()
+    }
+  }
+
+  /** For commands, which nobody repeats: a cluster that was never written to first creates its topic of transactions. */
+  async #claimPatiently(term: Term, signal: AbortSignal, repair = false): Promise<KafkaWriter> {
+    const { clock } = this.#options
+    const untilMs = clock.now() + PATIENCE_MS
+    for (;;) {
+      try {
+        return await this.#claim(term, signal, repair)
+      } catch (error) {
+        if (!isBridgeError(error, 'log_unavailable') || clock.now() >= untilMs) throw error
+        await sleep(clock, CLAIM_PAUSE_MS, signal)
+      }
     }
   }
 

@@ -30,7 +30,7 @@ import { compare, type TruthItem } from '../../support/worlds/completeness.ts'
 const runtime = await kafkaRuntime()
 
 /** MirrorMaker starts, joins its group and creates topics. */
-const MIRRORING_MS = 60_000
+const MIRRORING_MS = 180_000
 /** Events by which one topic is ahead of the other on the mirror. */
 const APART = 10
 
@@ -189,7 +189,7 @@ describe.skipIf(runtime === null)('a mirror by MirrorMaker takes over', () => {
       await eventually(delivered, (keys) => owed.every(({ data }) => keys.has(keyOf(data))))
     }
     await Promise.all([ofLost, ofUnknown].map((one, index) => takeOver(index, one)))
-  }, 180_000)
+  }, 400_000)
 })
 
 const keyOf = (data: Record<string, unknown>): string => `${String(data.guid)} ${contentHash(data)}`
