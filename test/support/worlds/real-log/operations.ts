@@ -6,10 +6,13 @@ import type { PollerCommit } from '../../../../src/ingest/writer-state/poller-wr
 import type { WriterState } from '../../../../src/ingest/writer-state/rows.ts'
 import type { RejectedItem } from '../../../../src/log/events.ts'
 
-/** One operation, with what the simulated log answered. A commit that is sent and never ended was cut off and not stored. */
+/**
+ * One operation, with what the simulated log answered; `rejected` counts the rejected items that it has, and `atMs` is on our
+ * clock. A commit that is sent and never ended was cut off and not stored.
+ */
 export type LogOperation =
-  | { type: 'claimed'; after: WriterState /** How many rejected items the log has. */; rejected: number }
-  | { type: 'spent'; purpose: Purpose /** Our clock. */; atMs: number }
+  | { type: 'claimed'; after: WriterState; rejected: number }
+  | { type: 'spent'; purpose: Purpose; atMs: number }
   | { type: 'looked-up'; guids: readonly string[]; found: ReadonlyMap<string, StoredRevision> }
   | { type: 'commit-sent'; commit: PollerCommit }
   | { type: 'commit-ended'; stored: boolean; answered: boolean; after: WriterState }
