@@ -2,6 +2,11 @@
  * Encodes the leader's reply to a node that asked it for data of upstream (fund data, exchange references) as text, and
  * decodes it on that node.
  */
+import { LONGEST_RESPONSE } from '../log/requests.ts'
+
+/** Most characters of a reply's text: the header line before it has some thousand at most. */
+export const LONGEST_TEXT = LONGEST_RESPONSE - 4096
+
 /** The reply to one request. */
 export interface LeaderReply {
   /** HTTP status. */

@@ -107,6 +107,8 @@ export interface Classification {
   kind: Cause
   /** How long to send nothing. */
   waitMs: number
+  /** How long upstream wants nothing sent, where its Retry-After is one of a throttle; else 0. */
+  advisedMs: number
 }
 
 /** State before any response, and after a successful one. */
@@ -161,7 +163,7 @@ export function classify429(
         : Math.max(advisedMs, throttleWaitMs(inARow, evidence, chance))
   const lastQuotaMs = kind === 'quota' ? nowMs : state.lastQuotaMs
   const next = { inARow, odds, hint, refusedMs: nowMs, quotasInARow, lastQuotaMs, isWary }
-  return { state: next, verdict: { kind, waitMs } }
+  return { state: next, verdict: { kind, waitMs, advisedMs } }
 }
 
 /** True where others have spent the quota lately: they may do so again, and early retries would be lost each time. */

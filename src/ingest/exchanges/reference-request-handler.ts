@@ -7,8 +7,8 @@ import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { type Throttle, withoutValue } from '../../upstream/client.ts'
-import type { ExchangeReference } from '../../upstream/exchange.ts'
-import { encodeReply, type LeaderReply, refused } from '../../upstream/leader-reply.ts'
+import { type ExchangeReference, isMic } from '../../upstream/exchange.ts'
+import { encodeReply, type LeaderReply, LONGEST_TEXT, refused } from '../../upstream/leader-reply.ts'
 import { failureWords, type Outcome } from '../../upstream/outcome.ts'
 import type { ReferenceClient } from '../../upstream/reference-client.ts'
 import { isIdle, refillOf } from '../poller/idle-throttle.ts'
@@ -45,7 +45,13 @@ const MOST_EXCHANGES = 10_000
 
 /** Whether a request is for exchange references: the path of the list, or of one exchange. */
 export function isReferenceTarget(target: string): boolean {
-  return target === EXCHANGES_PATH || target.startsWith(`${EXCHANGES_PATH}/`)
+  return target === EXCHANGES_PATH || isMic(micIn(target))
+}
+
+/** What follows the path of the list; empty where the target does not begin with it. */
+function micIn(target: string): string {
+  const path = `${EXCHANGES_PATH}/`
+  return target.startsWith(path) ? target.slice(path.length) : ''
 }
 
 /** The handler of a process that may lead. */
@@ -93,7 +99,7 @@ export class ReferenceRequestHandler {
     const stop = new AbortController()
     const signal = AbortSignal.any([running, stop.signal])
     const permit = { throttle: () => this.#throttle(stop, running) }
-    const mic = decodeURIComponent(target.slice(EXCHANGES_PATH.length + 1))
+    const mic = micIn(target)
     const outcome =
       mic === '' ? await this.#readList(permit, signal) : textOf(await client.exchange(mic, permit, signal))
     const reply = replyOf(outcome)
@@ -106,20 +112,27 @@ export class ReferenceRequestHandler {
     return reply
   }
 
-  /** All entries of the list, sorted by MIC. */
+  /** All entries of the list as ExchangeReferences in JSON, sorted by MIC. */
   async #readList(permit: Throttle, signal: AbortSignal): Promise<Outcome<string>> {
+    /** Entries in JSON, by MIC. */
     const listed = new Map<string, string>()
+    let characters = 0
     let pageCursor: string | undefined
     for (let page = 1; ; page++) {
       const query = { pageSize: PAGE_SIZE, ...(pageCursor !== undefined && { pageCursor }) }
       const outcome = await this.#parts.client.exchanges(query, permit, signal)
       if (outcome.kind !== 'ok') return outcome
       const { exchanges, nextCursor } = outcome.value
-      for (const { mic, text } of exchanges) listed.set(mic, text)
-      if (nextCursor === null && listed.size > 0) return { ...outcome, value: listText(listed) }
+      for (const { mic, text } of exchanges) {
+        const entry = JSON.stringify({ mic, text } satisfies ExchangeReference)
+        listed.set(mic, entry)
+        characters += entry.length + 1
+      }
+      const isTooLong = characters > LONGEST_TEXT - 1
+      if (nextCursor === null && listed.size > 0 && !isTooLong) return { ...outcome, value: listText(listed) }
       const isEndless = page === MOST_PAGES || listed.size > MOST_EXCHANGES || nextCursor === pageCursor
-      if (typeof nextCursor !== 'string' || isEndless) {
-        const reason = listed.size === 0 ? 'the list is empty' : `the list does not end after page ${page}`
+      if (typeof nextCursor !== 'string' || isEndless || isTooLong) {
+        const reason = faultOf(listed, page, isTooLong)
         return { ...withoutValue(outcome), kind: 'invalid', reason }
       }
       pageCursor = nextCursor
@@ -149,10 +162,18 @@ export class ReferenceRequestHandler {
   }
 }
 
-/** ExchangeReferences as JSON, sorted by MIC. */
+/** The list of these entries, sorted by MIC. */
 function listText(listed: ReadonlyMap<string, string>): string {
-  const references: ExchangeReference[] = [...listed].map(([mic, text]) => ({ mic, text }))
-  return JSON.stringify(references.sort((left, right) => (left.mic < right.mic ? -1 : 1)))
+  const entries = [...listed].sort(([left], [right]) => (left < right ? -1 : 1))
+  return `[${entries.map(([, entry]) => entry).join(',')}]`
+}
+
+/** Why the list cannot be used. */
+function faultOf({ size }: ReadonlyMap<string, string>, page: number, isTooLong: boolean): string {
+  if (size === 0) return 'the list is empty'
+  return isTooLong
+    ? `the list has more than ${LONGEST_TEXT} characters after page ${page}`
+    : `the list does not end after page ${page}`
 }
 
 function textOf(outcome: Outcome<ExchangeReference>): Outcome<string> {

@@ -3,15 +3,13 @@
  * be reused. If upstream rejects this bridge's API key, the client gets a 502, because the client did not choose that key.
  */
 import type { FundOutcome } from '../../upstream/fund-client.ts'
-import { type LeaderReply, refused } from '../../upstream/leader-reply.ts'
+import { type LeaderReply, LONGEST_TEXT, refused } from '../../upstream/leader-reply.ts'
 import { failureWords, oneLine, type UpstreamWords } from '../../upstream/outcome.ts'
 
 /** How long an answer of upstream stays valid, ms. */
 const VALID_MS = 60_000
 /** How long a failure stays valid, ms: each costs a unit, and clients retry at once. */
 const FAILED_MS = 10_000
-/** Most characters of an answer: a response to another node may have 8 Mi characters, header line included. */
-const LONGEST_TEXT = 8 * 1024 * 1024 - 4096
 
 /** Forwards upstream's refusal of the client's request with its message, or `otherwise` where it has none. */
 function forwarded(status: 400 | 404, { message, hint }: UpstreamWords, otherwise: string): LeaderReply {

@@ -79,13 +79,14 @@ export function blockAfter(context: StepContext, failure: Failure & Timing, spen
 }
 
 /**
- * As `blockAfter`, for a page of a scan. Only a failure that every request would share blocks polls too: a 429, a rejected
- * key, no connection. Returns false where the scan must not retry the page soon.
+ * As `blockAfter`, for a page of a scan. Only a failure that every request would share blocks polls too: a 429, no
+ * connection, or a key that polls were rejected with too. Returns false where the scan must not retry the page soon.
  */
 export function blockScansAfter(context: StepContext, failure: Failure & Timing, spentMs: number): boolean {
   const { state, nowMs, config } = context
   const { request } = state
-  if (request === null || !failure.sent || failure.kind === 'too_many' || failure.kind === 'unauthorised') {
+  const isKeyRejected = failure.kind === 'unauthorised' && state.upstream === 'unauthorised'
+  if (request === null || !failure.sent || failure.kind === 'too_many' || isKeyRejected) {
     blockAfter(context, failure, spentMs)
     return state.upstream !== 'quota'
   }
@@ -93,7 +94,7 @@ export function blockScansAfter(context: StepContext, failure: Failure & Timing,
   const maxMs = Math.max(LONGEST_FAILING_MS, config.pacing.meanIntervalMs)
   const waitMs = backoffMs(state.failedPagesInARow, { ...FAILING, maxMs }, config.chance)
   state.scansBlockedUntilMs = nowMs + waitMs
-  const result = failure.kind === 'refused' ? 'client_error' : failure.kind
+  const result = resultOf(failure)
   reportFailure(context, request.purpose, failure, { result, cause: null, waitMs })
   return payForRetry(context, waitMs, false)
 }
@@ -117,7 +118,7 @@ export function onProxied(context: StepContext, outcome: FundOutcome, spentMs: n
   reportFailure(context, 'gateway', outcome, consequence)
 }
 
-function resultOf({ kind }: Exclude<FundOutcome, { kind: 'too_many' }>): PollResult {
+function resultOf({ kind }: Pick<Exclude<FundOutcome, { kind: 'too_many' }>, 'kind'>): PollResult {
   if (kind === 'ok') return 'new'
   if (kind === 'not_found') return 'empty'
   return kind === 'refused' || kind === 'unauthorised' ? 'client_error' : kind
@@ -186,7 +187,7 @@ function consequenceOf(context: StepContext, failure: Failure & Timing): Consequ
   const usualMs = Math.max(LONGEST_FAILING_MS, config.pacing.meanIntervalMs)
   const maxMs = failure.sent ? Math.max(usualMs, Math.min(RAREST_FAILING_MS, lastingMs)) : LONGEST_UNSENT_MS
   const waitMs = backoffMs(state.failuresInARow, { ...FAILING, maxMs }, config.chance)
-  return { result: failure.kind === 'refused' ? 'client_error' : failure.kind, cause: null, waitMs }
+  return { result: resultOf(failure), cause: null, waitMs }
 }
 
 /** Classifies a 429 and remembers the verdict in the state. */
@@ -210,10 +211,14 @@ function judged(
   state.classifier = classifier
   state.upstream = verdict.kind === 'quota' ? 'quota' : 'throttled'
   const result = verdict.kind === 'quota' ? 'quota' : 'throttled'
-  return { result, cause: verdict.kind, waitMs: Math.min(verdict.waitMs, untilOpeningMs(context)) }
+  const { kind: cause, waitMs, advisedMs } = verdict
+  return { result, cause, waitMs: Math.max(advisedMs, Math.min(waitMs, untilOpeningMs(context))) }
 }
 
-/** Time until the release hours of today begin: no wait after a 429 goes past them. Infinite after that moment. */
+/**
+ * Time until the release hours of today begin: no wait after a 429 goes past them, unless upstream asks for it. Infinite
+ * after that moment.
+ */
 function untilOpeningMs({ state, config, nowMs }: StepContext): number {
   const presentMs = nowMs + state.skewMs
   const { calendar } = config

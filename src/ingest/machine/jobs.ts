@@ -41,7 +41,10 @@ export function nextJob(context: StepContext): void {
   flushQueue(context)
   if (state.committing) return
   if (nowMs < state.blockedUntilMs) return wake(context, Math.min(state.blockedUntilMs, holdEndMs(state)))
-  if (state.scan === null && !config.pacing.mayRequest(state.ledger, nowMs)) return waitForQuota(context)
+  if (!config.pacing.mayRequest(state.ledger, nowMs)) {
+    // The page of a scan cannot be paid either: asking for it postpones the scan.
+    return state.scan === null ? waitForQuota(context) : nextPage(context, state.scan)
+  }
   if (pollGoesFirst(context)) return poll(context)
   if (state.scan !== null) continueScan(context, state.scan)
   else if (!startDueScan(context)) wake(context, nextDueMs(context))
@@ -80,8 +83,13 @@ function continueScan(context: StepContext, scan: PageScan): void {
     const pollMs = scan.firstHead === null ? state.nextPollMs : Number.POSITIVE_INFINITY
     return wake(context, Math.min(state.scansBlockedUntilMs, pollMs, holdEndMs(state)))
   }
+  nextPage(context, scan)
+}
+
+/** Requests the next page of the scan; where the quota does not allow it, the scan is postponed. */
+function nextPage(context: StepContext, scan: PageScan): void {
+  const { state } = context
   requestPage(context, scan)
-  // The quota did not allow the page: the scan is postponed.
   if (state.request === null) flushQueue(context)
   if (state.request === null && !state.committing) wake(context, nextDueMs(context))
 }

@@ -48,7 +48,10 @@ const KINDS = {
   backfill: { state: 'backfilling', purpose: 'backfill', check: 'mayBackfill' },
 } as const satisfies Record<ScanKind, { state: StateName; purpose: Purpose; check: keyof Pacing }>
 
-/** Begins a scan and sends its first request. A scan in progress goes on afterwards. */
+/**
+ * Begins a scan and sends its first request, after the commits that are queued: its page is compared with what they publish.
+ * A scan in progress goes on afterwards.
+ */
 export function startScan(
   context: StepContext,
   given: Pick<PageScan, 'kind' | 'fromMs' | 'toMs'> & Partial<PageScan>,
@@ -78,7 +81,7 @@ export function startScan(
     ...given,
   }
   context.state.name = state
-  requestPage(context, context.state.scan)
+  if (context.state.queue.length === 0) requestPage(context, context.state.scan)
 }
 
 /**
@@ -91,6 +94,8 @@ function setAside(context: StepContext): void {
   if (scanAside === null) publishFetched(context, scan)
   else postpone(context, scan, 'the fill of a newer poll goes first')
   context.state.scanAside = context.state.scan
+  // Its pages may fail where those of the other scan do not.
+  context.state.scansBlockedUntilMs = 0
 }
 
 /**
@@ -281,14 +286,18 @@ interface FetchedItems {
   latest: ReadonlyMap<string, FetchedItem>
 }
 
-/** Adds the fresh items: content that is already there is skipped, other content of a known guid is its next revision. */
+/**
+ * Adds the fresh items: content that is already there is skipped, other content of a known guid is its next revision. An item
+ * whose revision is higher than the known one came after others that were published meanwhile.
+ */
 export function addFetched({ fetched, latest }: FetchedItems, fresh: readonly FetchedItem[]): FetchedItems {
   const known = new Map(latest)
   const all = [...fetched]
   for (const item of fresh) {
     const before = known.get(item.disclosure.guid)
-    if (before?.hash === item.hash) continue
-    const next = before === undefined ? item : { ...item, revision: before.revision + 1 }
+    const isLater = before === undefined || item.revision > before.revision
+    if (!isLater && before.hash === item.hash) continue
+    const next = isLater ? item : { ...item, revision: before.revision + 1 }
     known.set(item.disclosure.guid, next)
     all.push(next)
   }

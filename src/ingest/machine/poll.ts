@@ -193,7 +193,8 @@ function takeFirstCursor(context: StepContext, { pageCursor, startMs, coveredToM
   const head = { cursor: pageCursor, lastCleanPollMs: startMs, backfill, countedFromMs: fromMs }
   if (fromMs === wantedMs) return enqueue(context, 'poll', { events: [], head })
   const gap = { ...newGap(context, 'outage', wantedMs, fromMs), retryAtMs: context.nowMs + DAY_MS }
-  publish(context, { purpose: 'poll', items: [], opening: gap, first: { ...head, openGaps: [gap] } })
+  const openGaps = [...context.state.head.openGaps, gap]
+  publish(context, { purpose: 'poll', items: [], opening: gap, first: { ...head, openGaps } })
 }
 
 /** Warns before the first request where half of the quota left does not pay for the whole backfill. */
@@ -236,7 +237,8 @@ function takeNewCursor(context: StepContext, { page, pageCursor, startMs, covere
     items: fetched,
     rejected: page.rejected,
     opening: gap,
-    first: { cursor, lastCleanPollMs: startMs, openGaps: [...head.openGaps, gap] },
+    first: { openGaps: [...head.openGaps, gap] },
+    last: { cursor, lastCleanPollMs: startMs },
   })
   context.actions.push({
     type: 'report',

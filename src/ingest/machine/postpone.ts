@@ -56,7 +56,7 @@ export function postponeRescan(context: StepContext, scan: PageScan, retryMs: nu
   const isScheduled = scan.kind === 'scheduled_rescan'
   const attempts = ((isScheduled ? round : sweep)?.attempts ?? RESCAN_ATTEMPTS) + 1
   if (attempts >= RESCAN_ATTEMPTS) {
-    const done = isScheduled ? { round: roundAfter(context, scan) } : { sweep: null }
+    const done = isScheduled ? { round: roundAfter(context, scan) } : sweepAfter(context, scan)
     return openGapFor(context, scan, fromMs, coveredToMs, done)
   }
   const later = { attempts, dueAtMs: context.nowMs + Math.max(RESCAN_RETRY_MS, retryMs) }
@@ -74,6 +74,12 @@ export function postponeDay(context: StepContext, scan: PageScan): void {
     ...fetchedBy(scan),
     day: { date: day.date, walk: dayAfterFailure(context, scan) },
   })
+}
+
+/** No overlap re-scan is pending after this one, unless a burst came since it began. */
+export function sweepAfter({ state }: StepContext, { startedMs }: PageScan): HeadPatch {
+  const { sweep } = state.head
+  return sweep !== null && sweep.dueAtMs > startedMs ? {} : { sweep: null }
 }
 
 /**
@@ -152,15 +158,23 @@ export function isAstray({ mustMeet, guids }: PageScan): boolean {
   return mustMeet.length > 0 && !mustMeet.some((guid) => guids.has(guid))
 }
 
-/** Publishes what the scan fetched behind a new open gap; `head` changes with the same commit. */
+/**
+ * Publishes what the scan fetched behind a new open gap; `head` changes with the first commit. The page with which the gap
+ * continues is stored with the last one, behind the items of all pages before it.
+ */
 export function publishBehindGap(
   context: StepContext,
   scan: PageScan,
   opening: OpenGap,
   head: HeadPatch,
 ): void {
-  const openGaps = [...context.state.head.openGaps, { ...opening, found: foundBy(scan) }]
-  publish(context, { ...fetchedBy(scan), opening, first: { ...head, openGaps } })
+  const { openGaps } = context.state.head
+  publish(context, {
+    ...fetchedBy(scan),
+    opening,
+    first: { ...head, openGaps: [...openGaps, fromFirstPage(opening)] },
+    last: { openGaps: [...openGaps, { ...opening, found: foundBy(scan) }] },
+  })
 }
 
 /** The gap as it is closed now; `found` is what the last scan of it has found. */

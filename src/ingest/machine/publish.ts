@@ -154,8 +154,11 @@ export function enqueue(context: StepContext, purpose: Purpose, { head, ...commi
 
 /** A gap that opens now. Bounds in ms since 1970, upstream's clock. */
 export function newGap(context: StepContext, cause: GapCause, fromMs: number, toMs: number): OpenGap {
+  const ids = context.state.head.openGaps.map(({ id }) => id)
+  let idMs = context.nowMs
+  while (ids.includes(idMs.toString(36))) idMs += 1
   return {
-    id: context.nowMs.toString(36),
+    id: idMs.toString(36),
     from: isoMillis(fromMs),
     to: isoMillis(toMs),
     cause,

@@ -17,6 +17,7 @@ import {
   postponeRescan,
   publishBehindGap,
   roundAfter,
+  sweepAfter,
 } from './postpone.ts'
 import { type HeadPatch, needsChain, newGap, publish } from './publish.ts'
 import type { PageScan, StepContext } from './state.ts'
@@ -31,7 +32,7 @@ export function publishComplete(context: StepContext, scan: PageScan): void {
   const fetched = fetchedBy(scan)
   switch (scan.kind) {
     case 'overlap_rescan':
-      return publish(context, { ...fetched, last: { sweep: null } })
+      return publish(context, { ...fetched, last: sweepAfter(context, scan) })
     case 'scheduled_rescan':
       return publish(context, { ...fetched, last: { round: roundAfter(context, scan) } })
     case 'daily_reconciliation':
@@ -110,7 +111,6 @@ function publishGap(context: StepContext, scan: PageScan, gap: OpenGap): void {
   publish(context, {
     ...fetchedBy(scan),
     closing: { gap: closed(context, gap, found), as: 'filled' },
-    first: scan.firstHead ?? {},
     last: { openGaps: openGaps.filter(({ id }) => id !== gap.id) },
   })
 }

@@ -60,9 +60,9 @@ test('after a quota that others have spent, 429s are probed as before for three 
 
 test('with a ledger nearly spent, two probes classify a 429: after 1.5 refill times, then 30', () => {
   expect(row(3, nearlySpent)).toEqual([
-    { kind: 'unknown', waitMs: 3 * SECOND_MS },
-    { kind: 'unknown', waitMs: MINUTE_MS },
-    { kind: 'quota', waitMs: MINUTE_MS },
+    { kind: 'unknown', waitMs: 3 * SECOND_MS, advisedMs: 0 },
+    { kind: 'unknown', waitMs: MINUTE_MS, advisedMs: 0 },
+    { kind: 'quota', waitMs: MINUTE_MS, advisedMs: 0 },
   ])
 })
 

@@ -149,7 +149,17 @@ test('a list that is empty, endless or without an end is not read', async () => 
   }
 })
 
+test('a list that is too long for a reply is not read, and later requests are answered', async () => {
+  const { ask, upstream } = openHandler('XLON', 'XNYS', 'XAMS')
+  for (const mic of upstream.held.keys()) {
+    upstream.held.set(mic, { listed: '"'.repeat(1_500_000), detail: 'detail' })
+  }
+  const hint = expect.stringContaining('the list has more than 8384512 characters')
+  expect(await ask(LIST)).toMatchObject({ status: 503, refusal: { hint } })
+  expect(await ask(`${LIST}/XLON`)).toMatchObject({ status: 200, text: 'detail' })
+})
+
 test('only the paths of references are reference requests', () => {
-  const targets = [LIST, `${LIST}/XLON`, `${LIST}x`, '/nav', '/references', '']
-  expect(targets.map(isReferenceTarget)).toEqual([true, true, false, false, false, false])
+  const targets = [LIST, `${LIST}/XLON`, `${LIST}x`, `${LIST}/%zz`, `${LIST}/`, '/nav', '/references', '']
+  expect(targets.map(isReferenceTarget)).toEqual([true, true, ...Array(6).fill(false)])
 })

@@ -65,6 +65,23 @@ describe('polls by cursor keep their times', () => {
     expect(world.twice()).toEqual([])
   })
 
+  it('while every page scan is refused with 403 and polls leave every other second', () => {
+    const refused: Failure = { kind: 'unauthorised', status: 403 }
+    const world = new World({
+      ...plans.advanced,
+      weeklyQuota: 300_000,
+      seed: 4,
+      startMs: SEVEN - MINUTE,
+      items: morning(),
+      fails: (query) => (isScan(query) ? refused : undefined),
+    })
+    world.run(SEVEN + 5 * MINUTE)
+    expect(world.requests.some(({ purpose }) => purpose === 'sweep')).toBe(true)
+    expect(longestPause(world, SEVEN)).toBeLessThan(3.1 * SECOND)
+    expect(world.health).toBe('ok')
+    expect(world.missing()).toEqual([])
+  })
+
   it('while the pages of a scan take so long that polls would wait', () => {
     let scanMs = 0
     const options: Partial<WorldOptions> = { weeklyQuota: 300_000, ratePerSecond: 15, burst: 30 }
@@ -85,4 +102,21 @@ describe('polls by cursor keep their times', () => {
     expect(longestPause(world, SEVEN)).toBeLessThan(3.1 * SECOND)
     expect(world.missing()).toEqual([])
   })
+})
+
+it('polls between the pages of a scan that fails spend no unit above the quota', () => {
+  const world = new World({
+    ...plans.free,
+    seed: 1,
+    startMs: SEVEN - 5 * MINUTE,
+    items: [
+      ...burst('a', SEVEN + SECOND, 9 * SECOND, 400),
+      ...burst('b', SEVEN + 10 * MINUTE, 9 * SECOND, 500),
+      ...burst('c', SEVEN + 12 * MINUTE, 3 * HOUR, 600),
+    ],
+    fails: (query) => (isScan(query) ? { kind: 'server_error', status: 500 } : undefined),
+  })
+  world.store.ledger.set(SEVEN - 72 * HOUR, { poll: plans.free.weeklyQuota - 30 })
+  world.run(SEVEN + 6 * HOUR)
+  expect(world.unitsSpent()).toBe(plans.free.weeklyQuota)
 })

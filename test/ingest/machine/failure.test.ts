@@ -170,3 +170,9 @@ test('no wait after a 429 goes past the moment when releases begin', () => {
   }
   expect(openedMs).toBe(24 * HOUR_MS)
 })
+
+test('a 429 just before releases begin waits as long as its `Retry-After` says', () => {
+  const { fails, wait } = poller(350)
+  wait(24 * HOUR_MS - 2_000)
+  expect(fails({ kind: 'too_many', retryAfter: '20' })).toBe(20_000)
+})

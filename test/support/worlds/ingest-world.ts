@@ -58,6 +58,8 @@ export interface WorldOptions {
   latencyMs?: readonly [low: number, high: number]
   /** How long the response to this query takes, ms; instead of `latencyMs`. */
   latencyOf?: (query: UpstreamListQuery) => number
+  /** How long a commit takes, ms; default 1 to 20. */
+  commitMs?: number
   /** Upstream's `Date` minus the true time, ms, by the true time; null = it sends none. Default 0. */
   dateOffMs?: Offset | null
   /** Our clock minus the true time, ms. May be changed while the world runs. */
@@ -360,7 +362,7 @@ export class World {
     const lost = refused || this.happens(this.options.unknowns)
     const applied = !refused && (!lost || this.chance.yes(0.5))
     this.options.onLog?.({ type: 'commit-sent', commit })
-    this.during(this.chance.between(1, 20), () => {
+    this.during(this.options.commitMs ?? this.chance.between(1, 20), () => {
       if (applied) this.apply(commit, purpose)
       const after = this.writerState()
       this.options.onLog?.({ type: 'commit-ended', stored: applied, answered: !lost, after })
