@@ -57,7 +57,7 @@ function sharedWeeks(): string[] {
   return [
     `${weeks.length} weeks on a key that others use too, in which they spend the quota on many days`,
     '',
-    `${''.padEnd(12)} weeks  requests a week  others' a week  lost: mean, most  429s of the quota: mean, most  blind in business hours, s: throttle, quota`,
+    `${''.padEnd(12)} weeks  requests a week  others' a week  lost: mean, most  429s of the quota: mean, most  blind in release hours, s: throttle, quota`,
     ...planNames.flatMap((name) =>
       sharedRow(
         name,

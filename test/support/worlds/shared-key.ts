@@ -14,7 +14,6 @@ const DAY_MS = 24 * 3_600_000
 const WEEK_MS = 7 * DAY_MS
 const START_MS = Date.parse('2026-01-05T00:00:00Z')
 const calendar = createCalendar()
-const STEP_MS = 10 * SECOND_MS
 /** Retry-After values, one per simulation. */
 const HEADERS = [null, null, '1', '60', '3600', '604800', '-1', 'soon']
 
@@ -28,8 +27,14 @@ export interface SharedWeek {
   quotaRefused: number
   /** Requests of other processes. */
   others: number
-  /** Time in business hours from a first 429 to the next answer, by the cause of that 429; ms. */
-  blindMs: { throttle: number; quota: number }
+  /** Time without an answer in release hours, by the cause of the 429 before it. */
+  blindMs: BlindMs
+}
+
+/** Ms by cause. */
+export interface BlindMs {
+  throttle: number
+  quota: number
 }
 
 /** So many weeks in a row on one plan, with up to twenty jobs of others in each. The same seed gives the same. */
@@ -44,7 +49,7 @@ export function playSharedWeeks(seed: number, weeks: number): SharedWeek[] {
   ).flat()
   const others = jobs.map((job) => otherProcess(limits, job))
   let week: SharedWeek = newWeek(plan)
-  let refused: { cause: 'throttle' | 'quota'; sinceMs: number } | null = null
+  const blind = createBlindCount()
   const world: World = new World({
     ...figures,
     ...{ seed, startMs: START_MS, items: [] },
@@ -54,18 +59,15 @@ export function playSharedWeeks(seed: number, weeks: number): SharedWeek[] {
       const taken = limits.take(world.nowMs)
       if (taken === 'throttle') week.lost += 1
       if (taken === 'quota') week.quotaRefused += 1
-      if (taken !== 'ok') refused ??= { cause: taken, sinceMs: world.nowMs }
-      else if (refused !== null) {
-        week.blindMs[refused.cause] += businessMs(refused.sinceMs, world.nowMs)
-        refused = null
-      }
+      blind.answered(taken, world.nowMs)
       return taken === 'ok' ? undefined : { kind: 'too_many', retryAfter }
     },
   })
   return Array.from({ length: weeks }, (_, index) => {
     week = newWeek(plan)
-    world.run(START_MS + (index + 1) * WEEK_MS)
-    return week
+    const endMs = START_MS + (index + 1) * WEEK_MS
+    world.run(endMs)
+    return { ...week, blindMs: blind.until(endMs) }
   })
 }
 
@@ -74,13 +76,41 @@ function newWeek(plan: PlanName): SharedWeek {
   return { plan, requests: 0, lost: 0, quotaRefused: 0, others: 0, blindMs }
 }
 
-/** How much of a time is inside the release hours of business days, in steps of ten seconds; ms. */
-function businessMs(fromMs: number, toMs: number): number {
-  let sumMs = 0
-  for (let atMs = fromMs; atMs < toMs; atMs += STEP_MS) {
-    if (calendar.phase(atMs) !== 'closed') sumMs += Math.min(STEP_MS, toMs - atMs)
+/** Counts the time in release hours between a 429 and the next response, by the cause of that 429. */
+export function createBlindCount() {
+  let counted: BlindMs = { throttle: 0, quota: 0 }
+  let refused: { cause: keyof BlindMs; sinceMs: number } | null = null
+  const count = (nowMs: number): void => {
+    if (refused !== null) counted[refused.cause] += releaseHoursMs(refused.sinceMs, nowMs)
   }
-  return sumMs
+  return {
+    answered(cause: keyof BlindMs | 'ok', nowMs: number): void {
+      count(nowMs)
+      refused = cause === 'ok' ? null : { cause, sinceMs: nowMs }
+    },
+    /** The time up to this moment since the last call; what lasts on counts for the next. */
+    until(nowMs: number): BlindMs {
+      count(nowMs)
+      if (refused !== null) refused = { ...refused, sinceMs: nowMs }
+      const before = counted
+      counted = { throttle: 0, quota: 0 }
+      return before
+    },
+  }
+}
+
+/** How much of a time is inside the release hours of business days; ms. */
+function releaseHoursMs(fromMs: number, toMs: number): number {
+  const lastDate = calendar.londonDate(toMs)
+  let sumMs = 0
+  for (let ms = fromMs; ; ms += DAY_MS) {
+    const date = calendar.londonDate(Math.min(ms, toMs))
+    const window = calendar.releaseWindow(date)
+    if (window !== null) {
+      sumMs += Math.max(0, Math.min(toMs, window.toMs) - Math.max(fromMs, window.fromMs))
+    }
+    if (date === lastDate) return sumMs
+  }
 }
 
 /** Other processes' jobs: up to a tenth of the quota each; half of them ignore the throttle. */
