@@ -182,7 +182,8 @@ export class FreeUpstream {
     const chosen = listed.slice(start, start + pageSize)
     const more = listed.length > start + pageSize
     const shown = leftOut === 0 ? chosen : chosen.filter((entry) => !this.#withholds(entry, leftOut))
-    const [newest] = chosen
+    // The specification: the cursor of the newest item in the response.
+    const [newest] = shown
     const last = chosen.at(-1)
     const next = cursors === 'page' ? String(start + pageSize) : String(last?.rank)
     const stated = { true: more, never: false, always: true, absent: undefined }[hasMore]

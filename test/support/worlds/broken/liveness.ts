@@ -23,6 +23,8 @@ const HOLD_MS = 2 * SECOND
 const JITTER = 1.15
 /** Fills and re-scans leave at least this share of the quota for polls. */
 const POLL_SHARE = 0.5
+/** The time of an item has come so long before it, where both clocks are right. */
+const MARGIN_MS = 2 * SECOND
 /** Clocks that are this far apart both count as right. */
 const AGREEMENT_MS = 10 * MINUTE
 /** Polls are at most six hours apart, in which an hour of a closed day counts half. */
@@ -241,10 +243,10 @@ function frontOf(
   { clocksApartMs }: LivenessCase,
 ): { entry: Listed; visibleMs: number }[] {
   const earlyMs = upstream.behindMs + (clocksApartMs > 0 ? Math.max(AGREEMENT_MS, clocksApartMs) : 0)
-  const leadsUntilMs = ({ item }: Listed): number => (upstream.isByTime ? item.timeMs - MINUTE : item.fromMs)
+  const leadsUntilMs = ({ item }: Listed): number => (upstream.isByTime ? item.timeMs : item.fromMs)
   const byPlace = upstream.entries.map((entry) => {
     const visibleMs = Math.max(entry.item.fromMs, leadsUntilMs(entry))
-    const passedMs = Math.max(entry.item.fromMs, leadsUntilMs(entry) - earlyMs)
+    const passedMs = Math.max(entry.item.fromMs, leadsUntilMs(entry) - MARGIN_MS - earlyMs)
     return { entry, visibleMs, passedMs }
   })
   const passed = byPlace.toSorted((one, other) => one.passedMs - other.passedMs)
