@@ -16,7 +16,7 @@ const CURSOR_MARGIN_MS = 2000
 /** Where our clock and upstream's `Date` differ by less, both are right. */
 const AGREEMENT_MS = 10 * MINUTE_MS
 
-/** So many items of one page that are ahead of the clocks show that the clocks are slow. */
+/** Without a `Date`, so many items ahead of our clock show that the clock is slow. */
 const CONSENSUS = 5
 
 /**
@@ -65,9 +65,7 @@ export function observeTimes(context: StepContext, times: readonly number[]): vo
       state.newest = { timeMs, seenMs }
   }
   const median = sorted[Math.floor(sorted.length / 2)]
-  if (state.newest === null && median !== undefined && isWitness(context, median, sorted.length)) {
-    observe(median)
-  }
+  if (state.newest === null && median !== undefined && isWitness(context, median)) observe(median)
   const present = presentMs(context)
   const consensus = sorted[CONSENSUS - 1]
   if (!state.hasDate && consensus !== undefined && isAhead(consensus, present)) observe(consensus)
@@ -75,11 +73,9 @@ export function observeTimes(context: StepContext, times: readonly number[]): vo
   if (newest !== undefined) observe(newest)
 }
 
-/** True where the first items show the present: alone within the clocks, and ahead of them only in numbers. */
-function isWitness(context: StepContext, medianMs: number, items: number): boolean {
-  const { state, nowMs } = context
-  const isWithinClocks = !isAhead(medianMs, Math.max(nowMs, nowMs + state.skewMs))
-  return isWithinClocks || (items >= CONSENSUS && !doClocksAgree(state))
+/** True where the first items may show the present: clocks that agree know it better. */
+function isWitness(context: StepContext, medianMs: number): boolean {
+  return !doClocksAgree(context.state) || !isAhead(medianMs, presentMs(context))
 }
 
 /** How a poll asks while items are listed that are stamped ahead. */

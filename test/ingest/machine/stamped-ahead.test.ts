@@ -131,6 +131,17 @@ describe('an item stamped in the future', () => {
     whole(world)
   })
 
+  it.each([-270 * DAY, -3 * HOUR])(
+    'as the first item of all blinds no polls where Date is wrong: %d ms',
+    (dateOffMs) => {
+      const first = { ...stamped(0, 'first'), timeMs: SEVEN + 5 * MINUTE, visibleMs: SEVEN - HOUR }
+      const options = { ...plans.free, seed: 1, startMs: SEVEN - 10 * MINUTE, dateOffMs }
+      const world = new World({ ...options, items: [first, ...days()] })
+      world.run(SEVEN + 2 * DAY)
+      whole(world)
+    },
+  )
+
   it('closes no gap that nobody has read', () => {
     const world = played('free', [stamped(END_OF_TIME - SEVEN - 3.5 * HOUR)], {
       cursorsRefusedAtMs: SEVEN + 5 * HOUR,

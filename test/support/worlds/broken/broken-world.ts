@@ -89,6 +89,8 @@ export function playBroken(
 }
 
 function clocksApartMs({ options, jumps }: Draft): number {
+  // Without a `Date` five items that are stamped ahead count as the present.
+  if (options.dateOffMs === null) return Number.POSITIVE_INFINITY
   const clocks = [options.clockOffMs, options.dateOffMs, ...jumps.map(({ clockOffMs }) => clockOffMs)]
   const offs = clocks.map((off) => Math.abs((typeof off === 'function' ? off(END_MS) : off) ?? 0))
   return Math.max(...offs)

@@ -122,10 +122,12 @@ function longPlans(world: World, { weeklyQuota }: PlanLimits): string[] {
   return world.polls.flatMap(({ atMs, plannedMs, upstreamMs }) => {
     const isOpen =
       calendar.phase(upstreamMs) !== 'closed' && calendar.phase(upstreamMs + plannedMs) !== 'closed'
-    const day = calendar.isBusinessDay(calendar.londonDate(upstreamMs))
+    const isBusiness = [upstreamMs, upstreamMs + plannedMs].every((ms) =>
+      calendar.isBusinessDay(calendar.londonDate(ms)),
+    )
     const mostMs = Math.min(
       isOpen ? openMs : Number.POSITIVE_INFINITY,
-      day ? LONGEST_OPEN_MS : LONGEST_CLOSED_MS,
+      isBusiness ? LONGEST_OPEN_MS : LONGEST_CLOSED_MS,
     )
     if (plannedMs <= mostMs + SLACK_MS) return []
     return `${minutes(plannedMs)} at ${new Date(atMs).toISOString()}, allowed ${minutes(mostMs)}`
