@@ -134,7 +134,7 @@ export function createIngest(parts: IngestParts) {
 }
 
 /** The figures of the plan that the decisions of the poller depend on. */
-function configOf({ upstream, gatewayUnits, calendar, backfillMs, chance }: IngestParts): IngestConfig {
+function configOf({ upstream, gatewayUnits, calendar, backfillMs, log, chance }: IngestParts): IngestConfig {
   const { plan } = upstream
   const shared = { ...plan, gatewayUnits }
   const polled = withoutGateway(shared)
@@ -148,6 +148,7 @@ function configOf({ upstream, gatewayUnits, calendar, backfillMs, chance }: Inge
     dayWalks: reconciliationBudget(polled),
     backfillMs,
     calendar,
+    isShared: log.kind === 'kafka',
     chance,
   }
 }

@@ -224,6 +224,8 @@ export interface IngestConfig {
   /** How far back the very first start reads, ms. */
   backfillMs: number
   calendar: Calendar
+  /** Other processes may have led the log before this one. */
+  isShared: boolean
   chance: Chance
 }
 

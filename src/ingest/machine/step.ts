@@ -75,17 +75,26 @@ function lastGoodOf(
 
 /** Polls at once where the ledger allows it, else when the previous leader would have polled next. */
 const beginPolling = (context: StepContext): void => {
-  const { lastSpendMs } = context.state.head
-  const { pacing } = context.config
+  const { lastSpendMs, lastGood } = context.state.head
+  const { config, nowMs } = context
   context.state.name = 'polling'
-  context.state.nextPollMs = context.nowMs
   reportBackfill(context)
-  if (lastSpendMs !== null && !pacing.mayPollEarly(situationOf(context))) {
-    const lastMs = Math.min(context.nowMs, lastSpendMs)
-    context.state.plan = pacing.plan({ ...situationOf(context), nowMs: lastMs })
-    context.state.nextPollMs = lastMs + context.state.plan.intervalMs
-  }
+  if (!config.isShared && lastGood !== null && resumePlan(context, lastGood.atMs) > nowMs) {
+    // This bridge alone uses the log and goes on with its plan: a restart costs no unit.
+    if (context.state.upstream === 'waiting') context.state.upstream = 'ok'
+  } else if (lastSpendMs === null || config.pacing.mayPollEarly(situationOf(context))) {
+    context.state.nextPollMs = nowMs
+  } else resumePlan(context, lastSpendMs)
   goOn(context)
+}
+
+/** Plans the poll after one that was made then; returns when it is due. */
+function resumePlan(context: StepContext, polledMs: number): number {
+  const lastMs = Math.min(context.nowMs, polledMs)
+  const plan = context.config.pacing.plan({ ...situationOf(context), nowMs: lastMs })
+  context.state.plan = plan
+  context.state.nextPollMs = lastMs + plan.intervalMs
+  return context.state.nextPollMs
 }
 
 /** After a failed write the next claim reads what is durable. A fenced writer campaigns again. */

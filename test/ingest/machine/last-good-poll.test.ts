@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { plans } from '../../../src/core/plans.ts'
 import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
 
 const MINUTE = 60_000
@@ -38,5 +39,20 @@ describe('the last good poll', () => {
     expect(world.requests.length).toBeGreaterThan(300)
     expect(commits).toBeGreaterThan(50)
     expect(commits).toBeLessThanOrEqual(62)
+  })
+
+  it('counts for the next process on the embedded log: restarts cost nothing, and the next poll keeps its time', () => {
+    const world = new World({ ...plan, ...plans.free, startMs: NIGHT + 6.5 * HOUR, isShared: false })
+    world.run(world.nowMs + 2 * MINUTE)
+    const requests = world.requests.length
+    const last = world.polls.at(-1)
+    for (let restarts = 0; restarts < 5; restarts++) {
+      world.crash()
+      world.run(world.nowMs + 5000)
+      expect(world.health).toBe('ok')
+    }
+    expect(world.requests).toHaveLength(requests)
+    world.run(Number(last?.atMs) + Number(last?.plannedMs) + MINUTE)
+    expect(world.requests).toHaveLength(requests + 1)
   })
 })

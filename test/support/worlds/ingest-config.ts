@@ -18,6 +18,7 @@ export function ingestConfig(weeklyQuota: number = plans.advanced.weeklyQuota): 
     dayWalks: null,
     backfillMs: 0,
     calendar,
+    isShared: true,
     chance: () => 0.5,
   }
 }

@@ -54,6 +54,7 @@ export interface WorldOptions {
   crashes?: number
   /** Faults stop at this time, so that the simulation can settle. */
   faultsUntilMs?: number
+  isShared?: boolean
   /** How long a response takes, ms; default 5 to 120. */
   latencyMs?: readonly [low: number, high: number]
   /** How long the response to this query takes, ms; instead of `latencyMs`. */
@@ -146,7 +147,7 @@ export class World {
     const { pageSize, weeklyQuota, ratePerSecond = 15, burst = 30, quotaReset = 'rolling' } = options
     const plan = { ratePerSecond, burst, weeklyQuota, pageSize, quotaReset }
     this.config = {
-      ...{ pageSize, weeklyQuota, quotaReset, calendar },
+      ...{ pageSize, weeklyQuota, quotaReset, calendar, isShared: options.isShared ?? true },
       pacing: plannedPacing(plan, calendar),
       breathMs: (burst / ratePerSecond) * 1000,
       rounds: rescansOf(plan),
