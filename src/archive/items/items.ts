@@ -163,8 +163,9 @@ async function scanDown(
         rest.through = counts.before(rest.through)
       }
       if (rest.through <= after) return after
-      // A block that is counted is searched alone: the next one may be skipped.
-      if (isWhole(counts, rest)) rest.after = counts.before(rest.through)
+      // Only at the end of a block can the scan skip, so it stops there after a counted block and after the rest of one.
+      const isAtEnd = counts.before(rest.through + 1) === rest.through
+      if (!isAtEnd || isWhole(counts, rest)) rest.after = Math.max(after, counts.before(rest.through))
       const { matching, position, isDone } = scan.look(rest)
       recorder?.saw({ after: position, through: rest.through }, matching)
       return isDone ? after : position
