@@ -31,7 +31,7 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'cursor-before-items',
     file: machine('poll'),
-    before: "    publish(context, { purpose: 'poll', items: fetched, rejected: page.rejected, first })",
+    before: "    publish(context, { purpose: 'poll', items: fetched, rejected: page.rejected, last: first })",
     after: `    enqueue(context, 'poll', { events: [], head: first })
     publish(context, { purpose: 'poll', items: fetched, rejected: page.rejected })`,
     breaks: 'The upstream cursor moves in the same commit as the events that it covers.',
@@ -52,8 +52,10 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'gap-not-stored',
     file: machine('postpone'),
-    before: 'const openGaps = [...context.state.head.openGaps, opening]',
-    after: 'const openGaps = [...context.state.head.openGaps]',
+    before: `    first: { ...head, openGaps: [...openGaps, fromFirstPage(opening)] },
+    last: { openGaps: [...openGaps, { ...opening, found: foundBy(scan) }] },`,
+    after: `    first: { ...head, openGaps },
+    last: { openGaps },`,
     breaks: 'A gap that readers were told of stays in the durable head until it is filled or given up.',
     killedBy: machineTest(
       'machine',
@@ -63,8 +65,8 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'refused-cursor-without-gap',
     file: machine('poll'),
-    before: 'first: { cursor, lastCleanPollMs: startMs, openGaps: [...head.openGaps, gap] },',
-    after: 'first: { cursor, lastCleanPollMs: startMs },',
+    before: 'first: { openGaps: [...head.openGaps, gap] },',
+    after: 'first: {},',
     breaks: 'A cursor that upstream refuses is replaced only behind an open gap, which is filled.',
     killedBy: machineTest(
       'machine',
