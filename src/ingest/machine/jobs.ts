@@ -9,7 +9,7 @@ import type { Purpose } from '../../core/purpose.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { type OpenGap, timesOf } from '../writer-state/head.ts'
 import { dueReconciliation } from './daily-reconciliation.ts'
-import { abandonPage, requestPage, startScan } from './page-scan.ts'
+import { abandonPage, endHold, requestPage, startScan } from './page-scan.ts'
 import { poll } from './poll.ts'
 import { enqueue } from './publish.ts'
 import { HOLD_MS, type IngestState, type PageScan, type StepContext } from './state.ts'
@@ -17,9 +17,13 @@ import { HOLD_MS, type IngestState, type PageScan, type StepContext } from './st
 /** Longest time to the next wake-up: the clock of the machine may be changed meanwhile. */
 const LONGEST_SLEEP_MS = 60_000
 
-/** A page of a scan may keep a due poll waiting for a quarter of the planned interval, and for a second. */
-const PATIENCE_SHARE = 0.25
-const LEAST_PATIENCE_MS = 1000
+/**
+ * A page of a scan may keep a due poll waiting for this share of the planned interval, and where upstream answers slowly for
+ * this many times its last answers, up to a second.
+ */
+const PATIENCE_SHARE = 0.4
+const PATIENCE_ANSWERS = 1.5
+const MOST_PATIENCE_MS = 1000
 
 /** Sends the first queued commit when none is in flight. */
 export function flushQueue({ state, actions }: StepContext): void {
@@ -56,16 +60,21 @@ export function nextJob(context: StepContext): void {
  */
 export function wakeDuringRequest(context: StepContext): void {
   const { state, nowMs } = context
-  const { scan, request, plan, nextPollMs } = state
+  const { scan, request, nextPollMs } = state
   if (scan === null || request === null) return
-  let abandonAtMs = Number.POSITIVE_INFINITY
-  if (!isPoll(request.purpose) && scan.firstHead === null) {
-    const patienceMs = Math.max(LEAST_PATIENCE_MS, plan.intervalMs * PATIENCE_SHARE)
-    abandonAtMs = Math.max(nextPollMs, request.startedMs) + patienceMs
-  }
+  const abandonAtMs = isPoll(request.purpose)
+    ? Number.POSITIVE_INFINITY
+    : Math.max(nextPollMs, request.startedMs) + patienceMs(state)
   if (nowMs < abandonAtMs) return wake(context, Math.min(abandonAtMs, holdEndMs(state)))
-  abandonPage(context, scan)
+  endHold(context, scan)
+  abandonPage(context, state.scan ?? scan)
   nextJob(context)
+}
+
+/** How long the page of a scan may keep a due poll waiting. */
+function patienceMs({ plan, tookMs }: IngestState): number {
+  const usualMs = PATIENCE_ANSWERS * Math.max(tookMs.poll, tookMs.page)
+  return Math.max(plan.intervalMs * PATIENCE_SHARE, Math.min(MOST_PATIENCE_MS, usualMs))
 }
 
 /** A due poll goes before the pages of a scan, in turn with them. It waits for a fill whose items are not published yet. */
@@ -79,11 +88,18 @@ function pollGoesFirst({ state, nowMs }: StepContext): boolean {
 /** Requests the next page of the scan, or sets the timer for it. */
 function continueScan(context: StepContext, scan: PageScan): void {
   const { state, nowMs } = context
-  if (nowMs < state.scansBlockedUntilMs) {
-    const pollMs = scan.firstHead === null ? state.nextPollMs : Number.POSITIVE_INFINITY
-    return wake(context, Math.min(state.scansBlockedUntilMs, pollMs, holdEndMs(state)))
-  }
-  nextPage(context, scan)
+  const pageMs = Math.max(state.scansBlockedUntilMs, isTooSlowNow(context) ? state.nextPollMs : 0)
+  if (nowMs >= pageMs) return nextPage(context, scan)
+  const pollMs = state.nextPollMs + (scan.firstHead === null ? 0 : patienceMs(state))
+  if (nowMs < pollMs) return wake(context, Math.min(pageMs, pollMs, holdEndMs(state)))
+  endHold(context, scan)
+  flushQueue(context)
+}
+
+/** True where the next page would end too late for the next poll, if it took as long as the last one. */
+function isTooSlowNow({ state, nowMs }: StepContext): boolean {
+  const { wasPoll, nextPollMs, tookMs } = state
+  return !wasPoll && nowMs < nextPollMs && nowMs + tookMs.page > nextPollMs + patienceMs(state)
 }
 
 /** Requests the next page of the scan; where the quota does not allow it, the scan is postponed. */

@@ -117,9 +117,12 @@ export function takeShared(context: StepContext, page: ReadPage): FetchedItems {
 
 /** Publishes the items of a fill that wait too long for the rest of it. */
 export function wakeScan(context: StepContext, scan: PageScan): void {
-  if (scan.firstHead !== null && context.nowMs >= scan.startedMs + HOLD_MS) {
-    publishUnfinished(context, scan, context.nowMs)
-  }
+  if (context.nowMs >= scan.startedMs + HOLD_MS) endHold(context, scan)
+}
+
+/** Publishes the items of a fill that wait for the rest of it, behind an open gap; the fill goes on. */
+export function endHold(context: StepContext, scan: PageScan): void {
+  if (scan.firstHead !== null) publishUnfinished(context, scan, context.nowMs)
 }
 
 /** Gives up the page in flight, because a poll is due: it counts as timed out. */
@@ -160,7 +163,7 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
 /** Publishes what the scan has fetched, so that its memory stays bounded; the scan goes on. */
 function publishHeld(context: StepContext, scan: PageScan): void {
   if (scan.firstHead === null) publishFetched(context, scan)
-  else publishUnfinished(context, scan, context.nowMs)
+  else endHold(context, scan)
 }
 
 function isTooMuchToHold({ fetched, rejected }: PageScan): boolean {
@@ -214,10 +217,12 @@ function faultOf(before: PageScan, after: PageScan, page: ReadPage): string | nu
 }
 
 function complete(context: StepContext, scan: PageScan): void {
+  const { state, nowMs, config } = context
   publishComplete(context, scan)
   learnFromFill(context, scan, false)
   reportScan(context, scan, null)
-  endScan(context, scan)
+  endScan(context)
+  if (scan.kind === 'fill') state.nextPollMs = Math.max(state.nextPollMs, nowMs + config.breathMs)
 }
 
 /** Ends the scan for now: publishes what it has fetched and keeps the rest pending. */
@@ -225,15 +230,13 @@ function postpone(context: StepContext, scan: PageScan, reason: string, retryMs 
   publishPostponed(context, scan, reason, retryMs)
   learnFromFill(context, scan, true)
   reportScan(context, context.state.scan ?? scan, reason)
-  endScan(context, scan)
+  endScan(context)
 }
 
-function endScan(context: StepContext, { kind }: PageScan): void {
-  const { state, nowMs, config } = context
+function endScan({ state }: StepContext): void {
   state.scan = state.scanAside
   state.scanAside = null
   state.name = state.scan === null ? 'polling' : KINDS[state.scan.kind].state
-  if (kind === 'fill') state.nextPollMs = Math.max(state.nextPollMs, nowMs + config.breathMs)
 }
 
 /** Logs the end of a scan; `reason` says why it was postponed, null that it is complete. */

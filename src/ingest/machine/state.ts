@@ -145,6 +145,8 @@ export interface IngestState {
   request: { purpose: Purpose; query: UpstreamListQuery; startedMs: number } | null
   /** The last request was a poll: a waiting page scan goes before the next one. */
   wasPoll: boolean
+  /** How long the last good answers to a poll and to a page of a scan took, ms; 0 before the first. */
+  tookMs: { poll: number; page: number }
   /** The page scan in progress. */
   scan: PageScan | null
   /** A page scan that goes on after the present one, which is the fill of a poll. */
@@ -307,6 +309,7 @@ export function initialState(): IngestState {
     committing: false,
     request: null,
     wasPoll: false,
+    tookMs: { poll: 0, page: 0 },
     scan: null,
     scanAside: null,
     scansBlockedUntilMs: 0,

@@ -118,7 +118,11 @@ const answer: Cell<'answered'> = (context, input) => {
   context.state.ledger = input.ledger
   observeClock(context, input.answer)
   compareQuota(context, input.answer)
-  if (isPoll(request.purpose)) answerPoll(context, request.query, input.answer, input.spentMs)
+  const kind = isPoll(request.purpose) ? 'poll' : 'page'
+  if (input.answer.kind === 'ok') {
+    context.state.tookMs = { ...context.state.tookMs, [kind]: context.nowMs - request.startedMs }
+  }
+  if (kind === 'poll') answerPoll(context, request.query, input.answer, input.spentMs)
   else if (scan !== null) answerScan(context, scan, input.answer, input.spentMs)
   else return never(context, input)
   goOn(context)

@@ -25,11 +25,19 @@ function played(plan: PlanName, options: Partial<WorldOptions>): World {
   return world
 }
 
-/** Longest time between two polls, ms. */
-function longestPause(world: World, fromMs = 0): number {
+/** Times between two polls, ms. */
+function pausesOf(world: World, fromMs = 0): number[] {
   const polls = world.requests.filter(({ purpose, atMs }) => purpose === 'poll' && atMs >= fromMs)
-  const times = polls.map(({ atMs }) => atMs)
-  return times.reduce((most, atMs, index) => Math.max(most, atMs - (times[index - 1] ?? atMs)), 0)
+  return polls.slice(1).map(({ atMs }, index) => atMs - (polls[index]?.atMs ?? atMs))
+}
+
+function longestPause(world: World): number {
+  return Math.max(...pausesOf(world))
+}
+
+/** Polls whose page was full. */
+function overflowsOf(world: World): number {
+  return world.store.events.filter(({ type }) => type === 'bridge.gap.opened.v1').length
 }
 
 const isScan = ({ sinceCursor, fromMs }: UpstreamListQuery): boolean =>
@@ -77,29 +85,28 @@ describe('polls by cursor keep their times', () => {
     })
     world.run(SEVEN + 5 * MINUTE)
     expect(world.requests.some(({ purpose }) => purpose === 'sweep')).toBe(true)
-    expect(longestPause(world, SEVEN)).toBeLessThan(3.1 * SECOND)
+    expect(Math.max(...pausesOf(world, SEVEN))).toBeLessThan(3.1 * SECOND)
     expect(world.health).toBe('ok')
     expect(world.missing()).toEqual([])
   })
 
-  it('while the pages of a scan take so long that polls would wait', () => {
-    let scanMs = 0
-    const options: Partial<WorldOptions> = { weeklyQuota: 300_000, ratePerSecond: 15, burst: 30 }
+  it.each([
+    ['take long', undefined],
+    ...FAILURES.map(([name, failure]) => [`end with ${name}`, failure] as const),
+  ] as const)('while polls are a second apart and the pages of a scan %s', (_name, failure) => {
     const world = new World({
-      ...plans.advanced,
-      ...options,
+      ...plans.lite,
+      weeklyQuota: 1_000_000,
       seed: 4,
       startMs: SEVEN - MINUTE,
       items: morning(),
-      latencyOf: (query) => {
-        if (!isScan(query)) return 50
-        scanMs = 10 * SECOND
-        return scanMs
-      },
+      latencyOf: (query) => (isScan(query) ? 10 * SECOND : 50),
+      fails: (query) => (isScan(query) ? failure : undefined),
     })
     world.run(SEVEN + 5 * MINUTE)
-    expect(scanMs).toBe(10 * SECOND)
-    expect(longestPause(world, SEVEN)).toBeLessThan(3.1 * SECOND)
+    expect(world.requests.filter(({ query }) => isScan(query)).length).toBeGreaterThan(5)
+    expect(overflowsOf(world)).toBeGreaterThan(0)
+    expect(Math.max(...pausesOf(world, SEVEN))).toBeLessThanOrEqual(1.5 * SECOND)
     expect(world.missing()).toEqual([])
   })
 })

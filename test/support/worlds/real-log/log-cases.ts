@@ -31,7 +31,7 @@ function unreadable(): RecordedWorld {
   const faults = { failures: 0.2, unknowns: 0.3, crashes: 0.04, faultsUntilMs: SEVEN + 2 * MINUTE }
   const plan = { pageSize: 50, weeklyQuota: 1_000_000 }
   return recordWorld(
-    { ...plan, ...faults, seed: 10, startMs: SEVEN - 20 * SECOND, items },
+    { ...plan, ...faults, seed: 14, startMs: SEVEN - 20 * SECOND, items },
     SEVEN + 5 * MINUTE,
   )
 }
