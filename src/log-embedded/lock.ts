@@ -6,6 +6,7 @@ import { isoMillis } from '../core/dates.ts'
 import { BridgeError, messageOf } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { lockFile } from '../storage/database.ts'
+import { keepPrivate, PRIVATE_DIRECTORY } from './private-files.ts'
 
 const LOCK = 'lock.db'
 const NOTE = 'owner.json'
@@ -14,12 +15,13 @@ const NOTE = 'owner.json'
 export type Unlock = () => void
 
 /**
- * Locks the data directory, creating it where it is missing.
+ * Locks the data directory, creating it where it is missing, and closes it and its files to other users of the machine.
  * @throws BridgeError `log_locked` naming the process that holds it, `settings` when it cannot be created, `log_unavailable`
  *   when it cannot be written
  */
 export function lockDirectory(dataDir: string, clock: Clock): Unlock {
   makeDirectory(dataDir)
+  keepPrivate(dataDir)
   const release = lockFile(join(dataDir, LOCK))
   const note = join(dataDir, NOTE)
   if (release === null) {
@@ -65,7 +67,7 @@ function makeMissing(path: string): void {
   const parent = dirname(path)
   if (parent !== path) makeMissing(parent)
   try {
-    mkdirSync(path)
+    mkdirSync(path, { mode: PRIVATE_DIRECTORY })
   } catch (error) {
     if (!isDirectory(path)) throw error
   }

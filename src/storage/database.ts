@@ -105,6 +105,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
       PRAGMA journal_size_limit = ${64 * 1024 * 1024};
       PRAGMA cache_size = -${CACHE_KIB};
+      PRAGMA secure_delete = ON;
     `)
   } catch (error) {
     db.close()

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -42,6 +44,13 @@ describe('bridge run', () => {
   it('writes one ready line to stdout and nothing else', () => {
     expect(bridge.stdout().trim().split('\n')).toEqual([JSON.stringify(bridge.ready)])
     expect(bridge.ready).toMatchObject({ roles: ['poller', 'webhooks', 'feed', 'api'], log: 'embedded' })
+  })
+
+  it('keeps everything that it stores for its own user', () => {
+    const names = readdirSync(directory.path)
+    expect(names).toEqual(expect.arrayContaining(['bridge.db', 'bridge.db-wal', 'lock.db', 'owner.json']))
+    const open = names.filter((name) => (statSync(join(directory.path, name)).mode & 0o077) !== 0)
+    expect(open).toEqual([])
   })
 
   it('answers every wrong request with a problem that names the fix', async () => {

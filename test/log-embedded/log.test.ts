@@ -105,6 +105,11 @@ describe('the embedded log on disk', () => {
     })
   })
 
+  it('overwrites what is deleted, so that a deleted address cannot be read from the file', () => {
+    const { db } = open(newFolder()).archive
+    expect(db.prepare('PRAGMA secure_delete').get()).toEqual({ secure_delete: 1 })
+  })
+
   it('reads the state of a version that knew fewer fields', async () => {
     const dataDir = newFolder()
     const { log, archive } = open(dataDir)

@@ -19,7 +19,7 @@ import {
 import { checkGuard } from '../doctor/guard.ts'
 import { checkKafka } from '../doctor/kafka.ts'
 import { checkKey } from '../doctor/key.ts'
-import { checkDataDir, checkNode, checkOpenFiles } from '../doctor/machine.ts'
+import { checkDataDir, checkNode, checkOpenFiles, checkPrivacy } from '../doctor/machine.ts'
 import { checkSettings } from '../doctor/settings.ts'
 import { checkUpstream } from '../doctor/upstream.ts'
 import { readFlags, withHelp } from '../terminal/arguments.ts'
@@ -64,6 +64,7 @@ async function examine(
   const machine = [
     checkNode(process.version),
     { ...data, finding: `${data.finding}${held}` },
+    ...checkPrivacy(settings.dataDir),
     checkOpenFiles(settings.streamMaxClients, openFilesLimit()),
   ]
   const bridge = await checkBridge(settings, holder, clock, signal)

@@ -4,7 +4,10 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../errors.ts'
+import { isOpenToOthers, openToOthers } from '../../log-embedded/private-files.ts'
+import { ENV_FILE } from '../../settings/environment.ts'
 import { capacityFor } from '../../streams/limits/connection-slots.ts'
+import { counted } from '../terminal/text.ts'
 import { type Finding, fail, fine, warn } from './finding.ts'
 
 const LEAST_NODE = 24
@@ -43,6 +46,23 @@ export function checkDataDir(dataDir: string, freeBytesOf = freeBytes): Finding 
   if (free < WARN_FREE_BYTES) return warn('data', `${dataDir}: ${room}`, todo)
   const missing = place === resolve(dataDir) ? '' : ', will be created at the first start'
   return fine('data', `${dataDir} can be written, ${room}${missing}`)
+}
+
+/**
+ * A warning where other users of this machine have rights to the data directory, to files in it, or to the file of settings.
+ * `envFile`: where the settings are read from.
+ */
+export function checkPrivacy(dataDir: string, envFile = ENV_FILE): Finding[] {
+  const open = openToOthers(dataDir)
+  const places = [
+    ...(open.length === 0 ? [] : [{ path: dataDir, rights: '700', more: open.length - 1 }]),
+    ...(isOpenToOthers(envFile) ? [{ path: envFile, rights: '600', more: 0 }] : []),
+  ]
+  return places.map(({ path, rights, more }) => {
+    const files = more === 0 ? '' : `, and to ${counted(more, 'file')} in it`
+    const finding = `other users of this machine have rights to ${path}${files}`
+    return warn('privacy', finding, `take them away: chmod ${rights} ${path}`)
+  })
 }
 
 /** Whether the limit of open files allows the configured number of streams. `openFiles` null: the limit is unknown. */

@@ -104,7 +104,7 @@ export const floors: readonly (readonly Area[])[] = [
     {
       name: 'log-embedded',
       does: 'the log in one SQLite file, its backup and restore',
-      doors: ['backup.ts', 'lock.ts', 'log.ts', 'restore.ts'],
+      doors: ['backup.ts', 'lock.ts', 'log.ts', 'private-files.ts', 'restore.ts'],
     },
   ],
   [{ name: 'log-shared', does: 'what the adapters of the log have in common', doors: 'every file' }],
