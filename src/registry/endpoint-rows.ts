@@ -43,8 +43,8 @@ const endpointRow = z.object({
   disabledReason: z.string().nullable(),
   /** In the canonical form of `parseFilter`. */
   filter: z.unknown().transform((value, context): Filter => readFilter(value, context) ?? z.NEVER),
-  /** Sent with every delivery. */
-  headers: z.record(z.string(), z.string()).readonly(),
+  /** Sent with every delivery: encrypted by `webhooks/endpoints/stored-headers.ts`. In clear where there are none, and in rows of older builds. */
+  headers: z.union([z.string(), z.record(z.string(), z.string()).readonly()]),
   maxConcurrency: z.int().positive().max(MAX_CONCURRENCY),
   /** Deliveries a second; null = as many as it takes. */
   rateLimit: z.number().positive().nullable(),

@@ -10,8 +10,8 @@ const MOST_HEADERS = 20
 const LONGEST_NAME = 100
 const MOST_BYTES = 4096
 
-/** A token (RFC 9110) that begins with a letter or digit. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9!#$%&'*+.^_`|~-]*$/
+/** Less than RFC 9110 allows: many receivers read `_` and `.` as `-`, which would imitate a refused name. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9-]*$/
 /** Printable ASCII, with blanks and tabs inside. */
 const VALUE = /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/
 
@@ -62,7 +62,10 @@ export const customHeaders = z
       if (message !== null) refuse(message, name.slice(0, LONGEST_ECHO))
       seen.add(name.toLowerCase())
     }
-    const bytes = entries.reduce((sum, [name, text]) => sum + name.length + String(text).length, 0)
+    const bytes = entries.reduce(
+      (sum, [name, text]) => sum + name.length + (typeof text === 'string' ? text.length : 0),
+      0,
+    )
     if (bytes > MOST_BYTES) refuse(`have more than ${MOST_BYTES} bytes`)
     return Object.fromEntries(entries)
   })

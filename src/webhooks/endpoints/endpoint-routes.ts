@@ -38,6 +38,7 @@ import {
   entityTag,
 } from './endpoint-view.ts'
 import type { SecretBox } from './secrets.ts'
+import { storedHeaders, withStoredHeaders } from './stored-headers.ts'
 
 const PATH = ENDPOINTS_PATH
 const ONE = ONE_ENDPOINT_PATH
@@ -90,7 +91,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       summary: 'The endpoints of the tenant, in the order of their creation: `{data: [endpoint], next}`.',
       parameters: pageParameters('endpoints', '; where they are large, fewer come.'),
       answers: { 200: { meaning: 'A page of endpoints.', schema: pageOf(endpointSchema) } },
-      handle: (call) => list(call, options.endpoints),
+      handle: (call) => list(call, options),
     },
     {
       method: 'GET',
@@ -101,7 +102,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       answers: { 200: ONE_ANSWER },
       async handle(call) {
         call.query.check()
-        sendEndpoint(call, 200, endpointOf(call, options.endpoints))
+        sendEndpoint(call, 200, endpointOf(call, options.endpoints), options.secrets)
       },
     },
     {
@@ -171,7 +172,7 @@ async function create(call: Call, options: EndpointRoutesOptions): Promise<void>
   const { endpoints, reader, secrets, rules, clock, logger } = options
   const { query, body, caller, response } = call
   query.check()
-  const { since, ...wanted } = readCreation(body, rules, clock.now())
+  const { since, headers: own, ...wanted } = readCreation(body, rules, clock.now())
   checkLoaded(endpoints)
   requireCompleteReplica(reader.replica)
   const start = startOf(since, reader, clock.now())
@@ -183,16 +184,20 @@ async function create(call: Call, options: EndpointRoutesOptions): Promise<void>
     id,
     tenant,
     start,
+    headers: storedHeaders(own, id, secrets),
     status: 'active',
     secrets: [{ wrapped: secrets.wrap(secret, id), untilMs: null }],
   })
   if (made === 'tenant_full' || made === 'full') throw noRoom(made)
   logger.info('endpoint.created', { endpointId: id, tenant, by: caller.tokenId })
   const headers = { ETag: entityTag(made), Location: `${PATH}/${id}` }
-  sendJson(response, 201, Buffer.from(JSON.stringify({ ...endpointView(made), secret })), headers)
+  sendJson(response, 201, Buffer.from(JSON.stringify({ ...endpointView(made, secrets), secret })), headers)
 }
 
-async function list({ query, caller, response }: Call, endpoints: Endpoints): Promise<void> {
+async function list(
+  { query, caller, response }: Call,
+  { endpoints, secrets }: EndpointRoutesOptions,
+): Promise<void> {
   const { after, limit } = readPageParameters(query, (text) => (isId('ep', text) ? text : null))
   query.check()
   checkLoaded(endpoints)
@@ -201,7 +206,7 @@ async function list({ query, caller, response }: Call, endpoints: Endpoints): Pr
   const parts: string[] = []
   let bytes = 0
   for (const endpoint of found.slice(0, limit)) {
-    const part = JSON.stringify(endpointView(endpoint))
+    const part = JSON.stringify(endpointView(endpoint, secrets))
     bytes += part.length
     if (parts.length > 0 && bytes > PAGE_BYTES) break
     parts.push(part)
@@ -213,16 +218,16 @@ async function list({ query, caller, response }: Call, endpoints: Endpoints): Pr
 /** `read` gives the change, after it is known that the caller has the endpoint. */
 async function changeBy(
   call: Call,
-  { endpoints, logger }: EndpointRoutesOptions,
+  { endpoints, secrets, logger }: EndpointRoutesOptions,
   read: () => EndpointChange,
 ): Promise<void> {
   call.query.check()
   const { id } = endpointOf(call, endpoints)
   const change = read()
-  const changed = await update(call, endpoints, id, () => change)
+  const changed = await update(call, endpoints, id, (now) => withStoredHeaders(change, now, secrets))
   const { tenant, status } = changed
   logger.info('endpoint.changed', { endpointId: id, tenant, status, by: call.caller.tokenId })
-  sendEndpoint(call, 200, changed)
+  sendEndpoint(call, 200, changed, secrets)
 }
 
 async function rotate(call: Call, options: EndpointRoutesOptions): Promise<void> {
@@ -235,7 +240,7 @@ async function rotate(call: Call, options: EndpointRoutesOptions): Promise<void>
     secrets: rotated(now.secrets, wrapped, clock.now()),
   }))
   logger.info('endpoint.rotated', { endpointId: id, tenant, by: call.caller.tokenId })
-  sendEndpoint(call, 200, changed, { secret })
+  sendEndpoint(call, 200, changed, secrets, { secret })
 }
 
 async function remove(call: Call, { endpoints, logger }: EndpointRoutesOptions): Promise<void> {
@@ -263,8 +268,14 @@ async function update(
   return changed
 }
 
-function sendEndpoint({ response }: Call, status: number, endpoint: Endpoint, more: object = {}): void {
-  const body = Buffer.from(JSON.stringify({ ...endpointView(endpoint), ...more }))
+function sendEndpoint(
+  { response }: Call,
+  status: number,
+  endpoint: Endpoint,
+  secrets: SecretBox,
+  more: object = {},
+): void {
+  const body = Buffer.from(JSON.stringify({ ...endpointView(endpoint, secrets), ...more }))
   sendJson(response, status, body, { ETag: entityTag(endpoint) })
 }
 

@@ -11,6 +11,8 @@ import { filterSchema } from '../../http/schemas/filter-schema.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
 import { endpointOrders } from '../../registry/endpoint-rows.ts'
 import type { Endpoint } from '../../registry/endpoints.ts'
+import type { SecretBox } from './secrets.ts'
+import { readableHeaders } from './stored-headers.ts'
 
 /** An endpoint. */
 export const endpointSchema = z.object({
@@ -26,7 +28,10 @@ export const endpointSchema = z.object({
     )
     .nullable(),
   filter: filterSchema,
-  headers: z.record(z.string(), z.string()).describe('Sent besides with every delivery.'),
+  headers: z
+    .record(z.string(), z.string())
+    .describe('Sent besides with every delivery; null: no key of this bridge opens them.')
+    .nullable(),
   maxConcurrency: z.int().describe('Most deliveries at a time.'),
   rateLimit: z.number().describe('Most deliveries a second; null: as many as it takes.').nullable(),
   order: z
@@ -50,8 +55,9 @@ const members = endpointSchema.keyof().options
 export const ENDPOINT_SHAPE = `\`{${members.join(', ')}}\``
 
 /** The endpoint as JSON: the members of the schema alone, so that a secret cannot leave with them. */
-export function endpointView(endpoint: Endpoint): Record<string, unknown> {
-  const known = { ...endpoint, createdAt: isoMillis(endpoint.createdAtMs) }
+export function endpointView(endpoint: Endpoint, secrets: SecretBox): Record<string, unknown> {
+  const headers = readableHeaders(endpoint, secrets)
+  const known = { ...endpoint, headers, createdAt: isoMillis(endpoint.createdAtMs) }
   return Object.fromEntries(members.map((name) => [name, known[name]]))
 }
 

@@ -1,16 +1,17 @@
 /**
- * Serves `POST /v1/webhooks/rewrap`: re-encrypts the endpoint secrets that are still encrypted with the old key. One
+ * Serves `POST /v1/webhooks/rewrap`: re-encrypts the secrets and headers of endpoints that are not under the current key. One
  * request handles a limited number of endpoints and reports how many are left.
  */
 import { z } from 'zod'
 import { isBridgeError } from '../../errors.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { yieldToEventLoop } from '../../lifecycle/clock.ts'
-import type { Endpoint } from '../../registry/endpoints.ts'
+import type { Endpoint, EndpointChange } from '../../registry/endpoints.ts'
 import { checkLoaded } from './endpoint-of.ts'
 import type { EndpointRoutesOptions } from './endpoint-routes.ts'
 import { rewrapped } from './endpoint-secrets.ts'
 import type { SecretBox } from './secrets.ts'
+import { rewrappedHeaders } from './stored-headers.ts'
 
 /** Maximum of endpoints that one request writes: on Kafka each takes some milliseconds. */
 const MOST_WRITES = 200
@@ -27,7 +28,7 @@ const rewrapSchema = z.object({
   left: z.int().describe('Endpoints that still lie under the old one; ask again.'),
   unreadable: z
     .array(z.string().describe('Id of an endpoint.'))
-    .describe('Endpoints whose secrets no key of this bridge opens, at most a hundred of them.'),
+    .describe('Endpoints whose secrets or headers no key of this bridge opens, at most a hundred of them.'),
 })
 
 /** The route. */
@@ -36,7 +37,7 @@ export function rewrapRoute(options: RewrapOptions): Route {
     method: 'POST',
     path: '/v1/webhooks/rewrap',
     scope: 'admin',
-    summary: `Puts secrets that lie under \`BRIDGE_SECRET_KEY_OLD\` under \`BRIDGE_SECRET_KEY\`, at most ${MOST_WRITES} endpoints of the tenant (of all with \`BRIDGE_ADMIN_TOKEN\`) a request: \`{rewrapped, left, unreadable: [id]}\`. Ask again while \`left\` is not 0. See [webhooks.md](webhooks.md#changing-the-key).`,
+    summary: `Puts secrets and headers that lie under \`BRIDGE_SECRET_KEY_OLD\`, and headers that older builds stored in clear, under \`BRIDGE_SECRET_KEY\`, at most ${MOST_WRITES} endpoints of the tenant (of all with \`BRIDGE_ADMIN_TOKEN\`) a request: \`{rewrapped, left, unreadable: [id]}\`. Ask again while \`left\` is not 0. See [webhooks.md](webhooks.md#changing-the-key).`,
     parameters: {},
     answers: { 200: { meaning: 'What was done, and what is left.', schema: rewrapSchema } },
     handle: (call) => rewrap(call, options),
@@ -59,11 +60,8 @@ async function rewrap({ query, caller, response, gone }: Call, options: RewrapOp
   let count = 0
   for (const id of due.slice(0, MOST_WRITES)) {
     if (gone.aborted) return
-    await endpoints.update(id, (now) => {
-      const fresh = rewrapped(now, secrets, clock.now())
-      return fresh === null ? null : { secrets: fresh }
-    })
-    count += 1
+    const done = await endpoints.update(id, (now) => freshOf(now, secrets, clock.now()))
+    if (done !== 'tenant_full' && done !== 'full') count += 1
   }
   const left = due.length - count
   if (count > 0) logger.info('endpoint.secrets_re_encrypted', { count, by: caller.tokenId })
@@ -73,9 +71,17 @@ async function rewrap({ query, caller, response, gone }: Call, options: RewrapOp
 
 function judge(endpoint: Endpoint, secrets: SecretBox, nowMs: number): 'due' | 'current' | 'unreadable' {
   try {
-    return rewrapped(endpoint, secrets, nowMs) === null ? 'current' : 'due'
+    return freshOf(endpoint, secrets, nowMs) === null ? 'current' : 'due'
   } catch (error) {
     if (!isBridgeError(error, 'secret_unreadable')) throw error
     return 'unreadable'
   }
+}
+
+/** Secrets and headers under the present key; null where both are already. @throws BridgeError `secret_unreadable` */
+function freshOf(endpoint: Endpoint, box: SecretBox, nowMs: number): EndpointChange | null {
+  const secrets = rewrapped(endpoint, box, nowMs)
+  const headers = rewrappedHeaders(endpoint, box)
+  if (secrets === null && headers === null) return null
+  return { ...(secrets !== null && { secrets }), ...(headers !== null && { headers }) }
 }

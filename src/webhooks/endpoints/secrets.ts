@@ -45,9 +45,9 @@ export function createSecretBox({ key, oldKey }: { key: string; oldKey: string |
     if (fitting === undefined) {
       throw new BridgeError(
         'secret_unreadable',
-        `no key of this bridge decrypts the secret of endpoint ${endpointId}`,
+        `no key of this bridge decrypts what is stored for endpoint ${endpointId}`,
         {
-          hint: 'Set BRIDGE_SECRET_KEY_OLD to the previous key, or BRIDGE_SECRET_KEY to the key of the other nodes; else rotate the secret of the endpoint.',
+          hint: 'Set BRIDGE_SECRET_KEY_OLD to the previous key, or BRIDGE_SECRET_KEY to the key of the other nodes; else rotate the secret of the endpoint, and set its headers again.',
         },
       )
     }
@@ -88,7 +88,7 @@ function open({ id, key }: WrappingKey, iv: Buffer, sealed: Buffer, endpointId: 
   try {
     return Buffer.concat([decipher.update(sealed.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8')
   } catch {
-    throw damaged(`the secret of ${endpointId} was changed, or is that of another endpoint`)
+    throw damaged(`what is stored for ${endpointId} was changed, or belongs to another endpoint`)
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Prepares a registered endpoint for delivery: decrypts its secrets, and lets each sign only until it expires. An
- * endpoint whose secret cannot be read counts as paused and keeps its position.
+ * Prepares a registered endpoint for delivery: decrypts its headers and secrets, and lets each secret sign only until it
+ * expires. An endpoint for which one of them cannot be read counts as paused and keeps its position.
  */
 import { signingKey } from '../../core/signature.ts'
 import { BridgeError, isBridgeError } from '../../errors.ts'
@@ -9,6 +9,7 @@ import type { Endpoint } from '../../registry/endpoints.ts'
 import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import { signingSecrets } from '../endpoints/endpoint-secrets.ts'
 import type { SecretBox } from '../endpoints/secrets.ts'
+import { headersOf } from '../endpoints/stored-headers.ts'
 
 /** A prepared endpoint; `fault`: why nothing can be sent to it, null where all is well. */
 export interface Prepared {
@@ -18,8 +19,8 @@ export interface Prepared {
 
 /** Prepares an endpoint with the keys of this bridge. */
 export function prepareEndpoint(found: Endpoint, box: SecretBox, clock: Clock): Prepared {
-  const { id, tenant, url, filter, headers, maxConcurrency, rateLimit, order, start, status } = found
-  const plain = { id, tenant, url, filter, headers, maxConcurrency, rateLimit, order, start }
+  const { id, tenant, url, filter, maxConcurrency, rateLimit, order, start, status } = found
+  const plain = { id, tenant, url, filter, maxConcurrency, rateLimit, order, start }
   /** The keys that sign at that moment, the newest first, and the next moment at which one of the secrets expires. */
   const open = (nowMs: number) => ({
     keys: signingSecrets(found, box, nowMs).map((text) => signingKey(text) ?? unusable(id)),
@@ -31,6 +32,7 @@ export function prepareEndpoint(found: Endpoint, box: SecretBox, clock: Clock): 
     let opened = open(clock.now())
     const endpoint = {
       ...plain,
+      headers: headersOf(found, box),
       status,
       get keys() {
         if (clock.now() >= opened.endMs) opened = open(clock.now())
@@ -40,7 +42,7 @@ export function prepareEndpoint(found: Endpoint, box: SecretBox, clock: Clock): 
     return { endpoint, fault: null }
   } catch (error) {
     if (!isBridgeError(error, 'secret_unreadable')) throw error
-    return { endpoint: { ...plain, status: 'paused', keys: [] }, fault: error }
+    return { endpoint: { ...plain, headers: {}, status: 'paused', keys: [] }, fault: error }
   }
 }
 
