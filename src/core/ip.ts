@@ -84,3 +84,13 @@ function writeGroup(ip: Ip, at: number, group: number): void {
   ip[at * 2] = group >> 8
   ip[at * 2 + 1] = group & 0xff
 }
+
+/** Whether a host, as in a setting or a URL, is this machine: `localhost` or a loopback address. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1')
+  if (name === 'localhost' || name.endsWith('.localhost')) return true
+  const ip = parseIp(name)
+  return (
+    ip !== null && (ip.length === 4 ? ip[0] === 127 : ip.every((byte, at) => byte === (at === 15 ? 1 : 0)))
+  )
+}

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import { didYouMean } from '../core/near.ts'
-import { BridgeError, type FieldError, messageOf } from '../errors.ts'
+import { BridgeError, type FieldError, MOST_ERRORS, messageOf } from '../errors.ts'
 import { docOf, type SettingName, settingNames } from './schema.ts'
 
 /** Reads a text file; throws as `readFileSync` does, with `code` `ENOENT` when there is none. */
@@ -41,9 +41,10 @@ export function collectTexts(
   env: Readonly<Record<string, string | undefined>>,
   readFile: ReadFile,
 ): FoundSettings {
+  const envFile = readEnvFile(readFile)
   const given = new Map<string, { text: string; origin: Origin }>()
   const sources: [Origin, Readonly<Record<string, string | undefined>>][] = [
-    ['.env', readEnvFile(readFile)],
+    ['.env', envFile.texts],
     ['environment', env],
   ]
   for (const [origin, source] of sources) {
@@ -55,7 +56,8 @@ export function collectTexts(
       else given.set(name, { text: text.trim(), origin })
     }
   }
-  return sortNames(given, readFile)
+  const found = sortNames(given, readFile)
+  return { ...found, errors: [...envFile.errors, ...found.errors] }
 }
 
 /** The other name of the same secret: `NAME_FILE` for `NAME` and back; null for other names. */
@@ -95,14 +97,39 @@ function unknownName(name: string, origin: Origin): string {
   return `is not a setting of this bridge${where}${didYouMean(name, [...settingNames, ...fileNames.keys()])}`
 }
 
-function readEnvFile(readFile: ReadFile): NodeJS.Dict<string> {
+/** The assignments of the file, and an error for each line that is none: Node's parser passes over those in silence. */
+function readEnvFile(readFile: ReadFile): { texts: NodeJS.Dict<string>; errors: FieldError[] } {
   try {
-    return parseEnv(readFile(ENV_FILE))
+    const text = readFile(ENV_FILE)
+    const errors = unreadLines(text).map((line) => ({
+      field: `${ENV_FILE} line ${line}`,
+      message: 'cannot be read: write NAME=value, and # before a comment',
+    }))
+    return { texts: parseEnv(text), errors: errors.slice(0, MOST_ERRORS) }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {}
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { texts: {}, errors: [] }
     throw new BridgeError('settings', `${ENV_FILE} cannot be read: ${messageOf(error)}`, {
       hint: 'Make it readable for this user, or remove it.',
       cause: error,
     })
   }
+}
+
+const ASSIGNMENT = /^\s*(?:export\s+)?[A-Za-z_][\w.-]*\s*=\s*(["'`]?)(.*)$/
+
+/** Numbers, from 1, of the lines that are neither blank, comment, assignment, nor inside a value in quotes. */
+function unreadLines(text: string): number[] {
+  const lines = text.split(/\r?\n/)
+  const unread: number[] = []
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? ''
+    const [isAssignment, quote = '', rest = ''] = ASSIGNMENT.exec(line) ?? []
+    if (isAssignment === undefined) {
+      if (!/^\s*(#|$)/.test(line)) unread.push(at + 1)
+    } else if (quote !== '' && !rest.includes(quote)) {
+      const end = lines.findIndex((later, place) => place > at && later.includes(quote))
+      if (end !== -1) at = end
+    }
+  }
+  return unread
 }

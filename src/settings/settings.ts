@@ -5,6 +5,7 @@ import { didYouMean } from '../core/near.ts'
 import { type PlanLimits, type PlanName, plans } from '../core/plans.ts'
 import { BridgeError, type FieldError } from '../errors.ts'
 import type { QuotaReset } from '../governor/quota/ledger.ts'
+import { doubtsOf } from './doubts.ts'
 import { collectTexts, type FoundSettings, type ReadFile, readTextFile } from './environment.ts'
 import { splitList } from './fields.ts'
 import { type ExaminedKafka, examineKafka } from './kafka.ts'
@@ -153,7 +154,8 @@ function checkPorts(values: SettingValues, errors: FieldError[]): void {
   const { BRIDGE_HTTP_PORT: http, BRIDGE_OPS_PORT: ops } = values
   if (http !== ops || http === 0) return
   const hosts = [values.BRIDGE_HTTP_HOST, values.BRIDGE_OPS_HOST]
-  if (hosts[0] !== hosts[1] && !hosts.includes('0.0.0.0') && !hosts.includes('::')) return
+  const areLocal = hosts.every((host) => host === 'localhost' || host === '127.0.0.1')
+  if (hosts[0] !== hosts[1] && !areLocal && !hosts.includes('0.0.0.0') && !hosts.includes('::')) return
   const message = 'must differ from BRIDGE_HTTP_PORT: this process needs a port for each of its two listeners'
   errors.push({ field: 'BRIDGE_OPS_PORT', message })
 }
@@ -185,22 +187,25 @@ function groupSettings(
   found: FoundSettings,
 ) {
   const nativeWord = given(values.BRIDGE_UPSTREAM_NATIVE_WORD)
+  const upstream = upstreamSettings(values)
+  const plan = upstreamPlan(values)
+  const gatewayUnits = given(values.BRIDGE_GATEWAY_WEEKLY_UNITS)
   return {
     roles,
     dataDir: given(values.BRIDGE_DATA_DIR),
     /** null: the embedded log. */
     kafka,
     /** null without the role `poller`. */
-    upstream: upstreamSettings(values),
+    upstream,
     /** The upstream plan, also without an upstream. */
-    plan: upstreamPlan(values),
+    plan,
     /**
      * The upstream's own name for what this product calls `native`, the same on every node: `word` as in parameter names,
      * `kind` with a capital first letter as in its categories.
      */
     native: { word: nativeWord, kind: nativeWord.charAt(0).toUpperCase() + nativeWord.slice(1) },
     /** Units per week for proxied fund requests; 0: off. */
-    gatewayUnits: given(values.BRIDGE_GATEWAY_WEEKLY_UNITS),
+    gatewayUnits,
     backfillMs: given(values.BRIDGE_BACKFILL),
     calendarFile: values.BRIDGE_CALENDAR_FILE ?? null,
     http: { host: given(values.BRIDGE_HTTP_HOST), port: given(values.BRIDGE_HTTP_PORT) },
@@ -227,7 +232,7 @@ function groupSettings(
     /** Texts that must never be written to a log. */
     secrets: secretsOf(found),
     /** Sentences for the start-up log, e.g. about a setting that has no effect beside another. */
-    warnings,
+    warnings: [...warnings, ...doubtsOf({ roles, kafka, upstream, plan, gatewayUnits })],
   }
 }
 

@@ -1,8 +1,12 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { IncomingHttpHeaders } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { deflateRawSync, gzipSync } from 'node:zlib'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { createTransport, type Transport } from '../../src/upstream/transport.ts'
+import { createTestAuthority } from '../support/test-certificates.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 import {
   answers,
@@ -270,4 +274,23 @@ test('no outcome contains the key', async () => {
   outcomes.push(await unsendable.get('/x', never))
   await unsendable.close()
   expect(JSON.stringify(outcomes)).not.toMatch(/key/)
+})
+
+test('a certificate that nobody trusts is refused although NODE_TLS_REJECT_UNAUTHORIZED is 0, and gets no key', async () => {
+  const seen: IncomingHttpHeaders[] = []
+  const server = createServer(createTestAuthority().issue(['localhost']), (request, response) => {
+    seen.push(request.headers)
+    response.end(GOOD)
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  open.push({ [Symbol.asyncDispose]: async () => void server.close() })
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+  try {
+    const { port } = server.address() as AddressInfo
+    const outcome = await transportTo(`https://localhost:${port}/v2`).get('/x', never)
+    expect(outcome).toMatchObject({ kind: 'network', sent: false })
+    expect(seen).toEqual([])
+  } finally {
+    vi.unstubAllEnvs()
+  }
 })

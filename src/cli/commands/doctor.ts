@@ -7,6 +7,7 @@ import { holderOf } from '../../log-embedded/lock.ts'
 import { type Examined, examineSettings, type Settings } from '../../settings/settings.ts'
 import { openFilesLimit } from '../../streams/limits/connection-slots.ts'
 import { checkBridge } from '../doctor/bridge.ts'
+import { checkExposure } from '../doctor/exposure.ts'
 import {
   type Finding,
   findingLines,
@@ -54,7 +55,7 @@ export const doctorCommand = withHelp(HELP, async (args, context) => {
 async function examine(
   examined: Examined,
   maySpend: boolean,
-  context: Pick<CommandContext, 'clock' | 'signal'>,
+  context: Pick<CommandContext, 'clock' | 'signal' | 'env'>,
 ): Promise<Finding[]> {
   const { settings } = examined
   const { clock, signal } = context
@@ -86,6 +87,7 @@ async function examine(
     ...(await checkKafka({ kafka: settings.kafka, polls: settings.roles.includes('poller') }, clock, signal)),
     ...machine,
     ...checkGuard(settings),
+    ...checkExposure(settings, context.env),
     ...upstream.findings,
     ...key,
     ...bridge.findings,

@@ -2,6 +2,7 @@
  * Checks whether the upstream can be reached, and how far its clock differs from this machine's. The one request for
  * this needs no key and costs no quota.
  */
+import { isLoopback } from '../../core/ip.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { type Failure, failureWords, type Timing } from '../../upstream/outcome.ts'
 import { createTransport } from '../../upstream/transport.ts'
@@ -76,7 +77,7 @@ export function judgeClock({ startedMs, endedMs, serverMs }: Timing, url: string
   const aheadMs = (startedMs + endedMs) / 2 - serverMs - HALF_SECOND_MS
   const amount = `${duration(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} upstream`
   if (Math.abs(aheadMs) <= SKEW_WARN_MS) return fine('clock', amount)
-  if (isThisMachine(url)) {
+  if (isLoopback(new URL(url).hostname)) {
     const why = 'ignored, because it runs on this machine and a sandbox keeps its own time'
     return fine('clock', `${amount}; ${why}`)
   }
@@ -85,10 +86,6 @@ export function judgeClock({ startedMs, endedMs, serverMs }: Timing, url: string
     `this machine is ${amount}`,
     'run a time service (chrony, systemd-timesyncd): recordedtime and latencies use this clock',
   )
-}
-
-function isThisMachine(url: string): boolean {
-  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
 }
 
 function duration(ms: number): string {

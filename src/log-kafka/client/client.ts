@@ -52,7 +52,9 @@ export function kafkaSessions(connection: KafkaConnection, logger: Logger): Open
       // every session that starts there fails after five seconds.
       brokers: rotated.toSorted((one, other) => Number(silent.has(one)) - Number(silent.has(other))),
       clientId,
-      ...(connection.tls === null ? {} : { ssl: withoutNulls(connection.tls) }),
+      ...(connection.tls === null
+        ? {}
+        : { ssl: { ...withoutNulls(connection.tls), rejectUnauthorized: true } }),
       // kafkajs types each mechanism as a variant of its own.
       ...(sasl === null ? {} : { sasl: { ...sasl } as NonNullable<KafkaConfig['sasl']> }),
       connectionTimeout: CONNECT_TIMEOUT_MS,
