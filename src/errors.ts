@@ -42,7 +42,7 @@ export const LONGEST_ECHO = 40
 /** The path of a value as errors name it, e.g. `scopes[0]` or `headers.x-key`. */
 export function fieldPath(path: readonly PropertyKey[]): string {
   return path
-    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part.toString()}`))
     .join('')
     .slice(1)
 }
@@ -101,5 +101,15 @@ export function exitCodeFor(error: unknown): number {
 
 /** The message of any thrown value. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return error instanceof Error ? error.message : textOf(error)
+}
+
+/**
+ * Any value as a short text. Unlike `String`, it never throws: JSON may hold an object that has no primitive form, such as
+ * `{"toString":1}`. Objects are named only.
+ */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object'
+  return typeof value === 'function' || typeof value === 'symbol' ? `a ${typeof value}` : `${value}`
 }

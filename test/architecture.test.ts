@@ -16,6 +16,7 @@ import {
   sharedNames,
   strayPackages,
   tallFiles,
+  textCasts,
   undocumentedExports,
 } from './support/house/house-rules.ts'
 import { readSource, readSources, type SourceFile } from './support/house/imports.ts'
@@ -106,6 +107,10 @@ test('only the clock asks the machine for time, timers and chance', () => {
   expect(machineTime(sources, CLOCK)).toEqual([])
   expect(machineTime(client, CLIENT_CLOCK)).toEqual([])
   expect(machineTime(sources, 'nobody').length).toBeGreaterThan(0)
+})
+
+test('no value from outside becomes text by String', () => {
+  expect(textCasts([...sources, ...client])).toEqual([])
 })
 
 test('no page, test or source names a real service or a path of one machine', () => {
@@ -303,6 +308,13 @@ test('the rule of the clock sees every way to ask the machine, and lets given ti
     ),
   ).toEqual([])
   expect(machineTime([sample(CLOCK, 'const x = Date.now()')], CLOCK)).toEqual([])
+})
+
+test('the rule of text sees a call, a constructor and a callback, and lets typed conversions through', () => {
+  for (const way of ['String(value)', 'new String(value)', 'list.map(String)'])
+    expect(textCasts([sample('src/core/a.ts', `const x = ${way}`)]), way).toHaveLength(1)
+  const fine = ['const x = value.toString()', 'const y = String.raw`x`', 'const z = String.fromCharCode(1)']
+  expect(textCasts([sample('src/core/a.ts', ...fine)])).toEqual([])
 })
 
 test('the rules of words see a real host and a path of one machine', () => {

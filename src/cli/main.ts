@@ -7,6 +7,7 @@ import { VERSION } from '../core/version.ts'
 import { BridgeError, exitCodeFor, messageOf } from '../errors.ts'
 import { systemChance, systemClock } from '../lifecycle/clock.ts'
 import { withStopSignal } from '../lifecycle/signals.ts'
+import { safeJson } from '../obs/safe-json.ts'
 import type { CliCommand } from './terminal/arguments.ts'
 import { wantsColour } from './terminal/text.ts'
 
@@ -80,8 +81,9 @@ function keepHeapSmall(): void {
 
 /** Runs one command. Returns its exit code; never throws. */
 export async function main(argv: string[], env: Record<string, string | undefined>): Promise<number> {
-  const stdout = (line: string): void => void process.stdout.write(`${line}\n`)
-  const stderr = (line: string): void => void process.stderr.write(`${line}\n`)
+  // Lines for a person have none of the characters that `safeJson` escapes; in JSON it keeps the value.
+  const stdout = (line: string): void => void process.stdout.write(`${safeJson(line)}\n`)
+  const stderr = (line: string): void => void process.stderr.write(`${safeJson(line)}\n`)
   try {
     const [name, ...args] = argv[0] === 'help' && argv[1] !== undefined ? [argv[1], '--help'] : argv
     if (name === undefined) {
@@ -148,7 +150,7 @@ function help(): string {
 /** The lines for an error: message, each wrong field, cause, advice. An unexpected error shows its stack. */
 function explain(error: unknown): string[] {
   if (!(error instanceof BridgeError))
-    return [error instanceof Error ? (error.stack ?? error.message) : String(error)]
+    return [error instanceof Error ? (error.stack ?? error.message) : messageOf(error)]
   const lines = [`bridge: ${error.message}`]
   for (const { field, message } of error.errors) lines.push(`  ${field} ${message}`)
   if (error.cause !== undefined) lines.push(`  because: ${messageOf(error.cause)}`)

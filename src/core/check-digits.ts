@@ -18,7 +18,7 @@ export function isLei(text: string): boolean {
 /** The two check digits of an LEI whose first eighteen characters are `body` (ISO 7064, MOD 97-10). */
 export function leiCheckDigits(body: string): string {
   const remainder = Number(BigInt(`${digitsOf(body)}00`) % 97n)
-  return String(98 - remainder).padStart(2, '0')
+  return (98 - remainder).toString().padStart(2, '0')
 }
 
 /** Letters as the numbers 10 to 35, digits as they are. */

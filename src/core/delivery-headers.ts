@@ -42,7 +42,7 @@ export function deliveryHeaders({
     ...Object.fromEntries(kept),
     'content-type': CONTENT_TYPE,
     'webhook-id': webhookId,
-    'webhook-timestamp': String(timestampSeconds),
+    'webhook-timestamp': timestampSeconds.toString(),
     'webhook-signature': signatures({ id: webhookId, timestampSeconds, body }, keys),
     traceparent: traceparent(webhookId, chance),
   }

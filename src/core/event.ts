@@ -147,7 +147,7 @@ export function encodeAttributes(event: Committed): string {
     type: event.type,
     time: event.time,
     subject: event.subject,
-    sequence: String(event.sequence).padStart(20, '0'),
+    sequence: event.sequence.toString().padStart(20, '0'),
     epoch: event.epoch,
     cursor: cursorOf(event),
     recordedtime: event.recordedtime,

@@ -1,5 +1,5 @@
 /** Parses JSON strictly: rejects duplicate member names, which `JSON.parse` silently accepts, and excessive nesting. */
-import { LONGEST_ECHO, messageOf } from '../errors.ts'
+import { LONGEST_ECHO, messageOf, textOf } from '../errors.ts'
 
 /** Deepest accepted nesting; a filter needs five levels. */
 const DEEPEST = 32
@@ -43,7 +43,7 @@ export function structureFault(text: string): string | null {
         const end = stringEnd(text, at)
         const names = open.at(-1)
         if (isName && names instanceof Set) {
-          const name = String(JSON.parse(text.slice(at, end + 1)))
+          const name = textOf(JSON.parse(text.slice(at, end + 1)))
           if (names.has(name)) return `has ${JSON.stringify(name.slice(0, LONGEST_ECHO))} twice in one object`
           names.add(name)
         }

@@ -123,7 +123,7 @@ function callOf(route: AnyRoute, authenticate: Authenticate): RequestHandler {
       request,
       response,
       query: new Query(request.originalUrl, known),
-      segment: (name) => String(request.params[name]),
+      segment: (name) => `${request.params[name]}`,
       body,
       gone: gone.signal,
     })

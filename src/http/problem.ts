@@ -84,7 +84,7 @@ const RETRY_AFTER_SECONDS = 5
 
 /** The answer that says when to come back. */
 export function retryLater(code: 'too_many' | 'over_capacity' | 'unavailable', detail: string): HttpProblem {
-  return new HttpProblem(code, detail, { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } })
+  return new HttpProblem(code, detail, { headers: { 'Retry-After': RETRY_AFTER_SECONDS.toString() } })
 }
 
 /** The 410 for a cursor whose events are no longer kept; `oldest`: the earliest cursor that can be resumed from. */
@@ -133,7 +133,7 @@ export function problemAnswer({ code, parts, message }: HttpProblem): {
     headers: {
       ...parts.headers,
       'Content-Type': 'application/problem+json; charset=utf-8',
-      'Content-Length': String(Buffer.byteLength(body)),
+      'Content-Length': Buffer.byteLength(body).toString(),
       'Cache-Control': 'no-store',
     },
     body,

@@ -86,7 +86,7 @@ export function createSqliteJournal<V>(parts: StoreParts, name: string, retentio
           continue
         }
         id = last.id
-        yield { records: rows.map(({ text }) => storedValue<V>('a journal', text)), position: String(id) }
+        yield { records: rows.map(({ text }) => storedValue<V>('a journal', text)), position: id.toString() }
         await yieldToEventLoop()
       }
     },

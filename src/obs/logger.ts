@@ -1,11 +1,13 @@
 /**
  * Writes the process log: one JSON line per event on stderr, with a sentence that explains the event as `msg`. Fields
- * that are not on the allow-list are dropped; known secrets and the query strings of URLs are removed from every text.
+ * that are not on the allow-list are dropped; known secrets and the query strings of URLs are removed from every text, and
+ * characters that steer a terminal are escaped.
  */
 import pino from 'pino'
-import { BridgeError } from '../errors.ts'
+import { BridgeError, textOf } from '../errors.ts'
 import { type LogEvent, logEvents } from './log-events.ts'
 import { logFields } from './log-fields.ts'
+import { safeJson } from './safe-json.ts'
 
 /** Fields of a line. Names outside `logFields` are dropped. */
 export type LogFields = Readonly<Record<string, unknown>>
@@ -44,6 +46,7 @@ const CREDENTIALS_OF_ADDRESS = /(https?:\/\/)[^\s/@"']*@/g
 
 /** Creates a logger on pino. */
 export function createLogger(options: LoggerOptions): Logger {
+  const destination = options.destination ?? pino.destination({ fd: 2, sync: true })
   const sink = pino(
     {
       level: options.level,
@@ -51,7 +54,7 @@ export function createLogger(options: LoggerOptions): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    options.destination ?? pino.destination({ fd: 2, sync: true }),
+    { write: (line: string) => void destination.write(safeJson(line)) },
   )
   const clean = cleaner(options.secrets)
   const line =
@@ -78,7 +81,7 @@ function shown(value: unknown, clean: (text: string) => string, depth: number): 
   if (typeof value === 'string') return clean(value)
   if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value
   if (value instanceof Error) return shownError(value, clean, depth)
-  if (depth === 0 || typeof value !== 'object') return clean(String(value))
+  if (depth === 0 || typeof value !== 'object') return clean(textOf(value))
   if (!Array.isArray(value)) return members(value, clean, depth - 1)
   return value.slice(0, MOST_MEMBERS).map((member) => shown(member, clean, depth - 1))
 }

@@ -3,7 +3,7 @@
  */
 import { didYouMean } from '../core/near.ts'
 import { type PlanLimits, type PlanName, plans } from '../core/plans.ts'
-import { BridgeError, type FieldError } from '../errors.ts'
+import { BridgeError, type FieldError, fieldPath } from '../errors.ts'
 import type { QuotaReset } from '../governor/quota/ledger.ts'
 import { doubtsOf } from './doubts.ts'
 import { collectTexts, type FoundSettings, type ReadFile, readTextFile } from './environment.ts'
@@ -87,7 +87,7 @@ function readValues(found: FoundSettings): { values: SettingValues; errors: Fiel
   if (result.success) return { values: result.data, errors }
   for (const issue of result.error.issues) {
     const name = settingNames.find((candidate) => candidate === issue.path[0])
-    errors.push({ field: String(issue.path[0]), message: issue.message })
+    errors.push({ field: fieldPath(issue.path), message: issue.message })
     if (name === undefined) continue
     const fallback = docOf(name).default
     if (fallback === null) delete texts[name]

@@ -64,7 +64,7 @@ export function fundTarget({ resource, identifier, history, isins, isin, ...othe
   const parameters = new URLSearchParams(isins === undefined ? {} : { isins: isins.join(',') })
   for (const one of isin ?? []) parameters.append('isin', one)
   for (const [name, value] of Object.entries(others)) {
-    if (value !== undefined) parameters.set(name, String(value))
+    if (value !== undefined) parameters.set(name, value.toString())
   }
   parameters.sort()
   const path = ['', resource, ...(identifier === null ? [] : [identifier]), ...(history ? ['history'] : [])]

@@ -56,7 +56,7 @@ export function writeListQuery(query: UpstreamListQuery, nativeWord: string): UR
   }
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(named)) {
-    if (value !== undefined) parameters.set(name, String(value))
+    if (value !== undefined) parameters.set(name, value.toString())
   }
   return parameters
 }

@@ -37,9 +37,9 @@ export function createReferenceClient(transport: Transport) {
       signal: AbortSignal,
     ): Promise<Outcome<ExchangePage>> {
       const parameters = new URLSearchParams({
-        pageSize: String(pageSize),
+        pageSize: pageSize.toString(),
         ...(pageCursor !== undefined && { pageCursor }),
-        ...(pageNumber !== undefined && { pageNumber: String(pageNumber) }),
+        ...(pageNumber !== undefined && { pageNumber: pageNumber.toString() }),
       })
       return parsed(await send(`${EXCHANGES_PATH}?${parameters}`, permit, signal), readExchangePage)
     },

@@ -30,6 +30,21 @@ describe('the logger', () => {
     expect(String(last().time)).toMatch(/^\d{4}-.*Z$/)
   })
 
+  test('writes nothing that steers a terminal or turns text around, and loses none of it', () => {
+    const { logger, lines, last } = capture()
+    const reason = '\u009b31m \u202eexe.txt \u2028 \ufeff \u{e0041} \u007f \u001b[2J'
+    logger.warn('poll.done', { reason, warnings: [reason], error: new Error(reason) })
+    expect(lines[0]).toMatch(/^[\x20-\x7e]+\n$/)
+    expect(last()).toMatchObject({ reason, warnings: [reason], error: { message: reason } })
+  })
+
+  test('takes values that have no primitive form', () => {
+    const { logger, last } = capture()
+    const value = JSON.parse('{"toString":1,"valueOf":1}') as object
+    logger.warn('poll.done', { errors: [[[[value]]]], reason: Symbol('x') })
+    expect(last()).toMatchObject({ errors: [[['a list']]], reason: 'a symbol' })
+  })
+
   test('drops every field that is not on the allow-list, in nested values too', () => {
     const { logger, last, lines } = capture()
     logger.warn('poll.done', {

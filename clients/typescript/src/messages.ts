@@ -132,7 +132,12 @@ export function readMessage(text: string): StreamMessage | ControlMessage | Othe
       return { type: 'going_away', reconnectInMs: millis(message.reconnectInMs) ?? 0 }
     case 'error': {
       const { code, name, detail } = message
-      return { type: 'error', code: Number(code), name: String(name), detail: String(detail) }
+      return {
+        type: 'error',
+        code: typeof code === 'number' ? code : Number.NaN,
+        name: textIn(name),
+        detail: textIn(detail),
+      }
     }
     default:
       return { type: 'other' }
@@ -172,6 +177,11 @@ function eventText(text: string, event: unknown): string {
 
 function hasPlace(event: unknown): boolean {
   return isObject(event) && typeof event.id === 'string' && typeof event.cursor === 'string'
+}
+
+/** The text; '' for any other value: `String` throws for an object without a primitive form. */
+function textIn(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 /** Null for a value that is not a delay. */

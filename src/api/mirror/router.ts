@@ -83,7 +83,7 @@ function mirrorRequest(request: Request, response: Response): MirrorRequest {
   return {
     target: request.url,
     params: queryOf(request),
-    segment: (name) => String(request.params[name]),
+    segment: (name) => `${request.params[name]}`,
     gone: gone.signal,
   }
 }
@@ -124,7 +124,7 @@ function errorAnswers(
     response.type('application/json')
     if (error instanceof MirrorRefusal) {
       options.onRefused?.(error.violation)
-      if (error.retryAfterSeconds !== null) response.set('retry-after', String(error.retryAfterSeconds))
+      if (error.retryAfterSeconds !== null) response.set('retry-after', error.retryAfterSeconds.toString())
       deliver(response.status(error.status), error.body)
     } else if (problem !== null) {
       response

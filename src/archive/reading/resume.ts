@@ -118,7 +118,7 @@ function gapBefore(
     type: GAP_OPENED,
     time: now,
     subject: `gap:${id}`,
-    sequence: String(after).padStart(20, '0'),
+    sequence: after.toString().padStart(20, '0'),
     epoch: reader.epoch ?? NO_EPOCH,
     cursor,
     recordedtime: now,

@@ -93,7 +93,7 @@ export function setDerivedThrough(db: Database, sequence: number | null): void {
   else
     db.prepare('INSERT OR REPLACE INTO meta(name, value) VALUES (?, ?)').run(
       DERIVED_THROUGH,
-      String(sequence),
+      sequence.toString(),
     )
 }
 

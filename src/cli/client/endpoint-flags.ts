@@ -2,7 +2,7 @@
  * Builds the body of `POST /v1/webhooks` from command-line flags. The values are checked by the bridge that receives
  * them, so text in place of a number is sent unchanged.
  */
-import { BridgeError } from '../../errors.ts'
+import { BridgeError, textOf } from '../../errors.ts'
 import { filterFlags, filterOf } from './filter-flags.ts'
 
 /** For `readFlags`. */
@@ -35,7 +35,7 @@ export function endpointBody(values: Readonly<Record<string, unknown>>): Record<
 function readHeaders(given: unknown): Record<string, string> | undefined {
   if (!Array.isArray(given)) return undefined
   const headers = new Map<string, string>()
-  for (const line of given.map(String)) {
+  for (const line of given.map(textOf)) {
     const colon = line.indexOf(':')
     const name = line.slice(0, colon).trim()
     if (colon < 1 || headers.has(name)) {

@@ -4,7 +4,7 @@
  */
 import { plainFieldNames } from '../../core/filter/filter-parse.ts'
 import { filterValue } from '../../core/filter/filter-query.ts'
-import { BridgeError, isBridgeError } from '../../errors.ts'
+import { BridgeError, isBridgeError, textOf } from '../../errors.ts'
 
 const names = [...plainFieldNames, 'filter'] as const
 
@@ -24,7 +24,7 @@ export function filterParameters(values: Readonly<Record<string, unknown>>): URL
   for (const name of names) {
     for (const spelling of new Set([name, kebabCase(name)])) {
       const given = values[spelling]
-      for (const text of Array.isArray(given) ? given : []) parameters.append(name, String(text))
+      for (const text of Array.isArray(given) ? given : []) parameters.append(name, textOf(text))
     }
   }
   return parameters

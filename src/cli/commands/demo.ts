@@ -61,7 +61,7 @@ function demoEnvironment(sandbox: Sandbox, dataDir: string): Record<string, stri
     BRIDGE_UPSTREAM_URL: sandbox.url,
     BRIDGE_UPSTREAM_KEY: sandbox.key,
     BRIDGE_UPSTREAM_PLAN: 'advanced',
-    BRIDGE_UPSTREAM_WEEKLY_QUOTA: String(DEMO_WEEKLY_QUOTA),
+    BRIDGE_UPSTREAM_WEEKLY_QUOTA: DEMO_WEEKLY_QUOTA.toString(),
     BRIDGE_BACKFILL: 'PT1H',
     BRIDGE_HTTP_PORT: '0',
     BRIDGE_OPS_PORT: '0',

@@ -108,7 +108,7 @@ function record({ event, reason: _, ...attempt }: ForwardAttempt) {
 
 function attemptLine(attempt: ForwardAttempt, paint: Paint): string {
   const { status, reason, durationMs, nextInMs, outcome, event } = attempt
-  const what = `${harmless(String(status ?? reason))}  ${durationMs} ms`
+  const what = `${harmless(`${status ?? reason}`)}  ${durationMs} ms`
   const shown = eventLine(event.json, paint)
   if (outcome === 'ok') return `${what}  ${shown}`
   return `${paint('alarm', `${what}  ${nextWords(nextInMs, outcome)}`)}  ${shown}`

@@ -121,7 +121,7 @@ function unpaidFills({ weeklyQuota }: UpstreamPlan, { fills }: WeekPlan): string
 function hourLine(hour: PlannedHour, most: number, paint: Paint): string {
   const risk = hour.overflowRisk < 0.0005 ? '–' : `${(hour.overflowRisk * 100).toFixed(1)} %`
   const cells = [
-    `  ${String(hour.hour).padStart(2, '0')}:00`.padEnd(6),
+    `  ${hour.hour.toString().padStart(2, '0')}:00`.padEnd(6),
     hour.polls.toFixed(1).padStart(6),
     hour.items.toFixed(hour.items < 10 ? 1 : 0).padStart(6),
     seconds(hour.meanDelayS).padStart(11),

@@ -39,7 +39,7 @@ const words: RefusalWords = {
 /** Prints the report. Rejects if no bridge answers or the request fails. */
 export const reportCommand = withHelp(HELP, async (args, context) => {
   const { stdout, stderr, env, colour } = context
-  const { days = String(DEFAULT_DAYS), json, url, token } = readFlags('report', args, flags)
+  const { days = DEFAULT_DAYS.toString(), json, url, token } = readFlags('report', args, flags)
   const count = /^\d{1,3}$/.test(days) ? Number(days) : 0
   if (count < 1 || count > MOST_DAYS) {
     throw new BridgeError('usage', `--days must be a whole number from 1 to ${MOST_DAYS}`, {
@@ -78,7 +78,7 @@ function tableOf(days: readonly ShownDay[], paint: Paint): string[] {
     ...days.map((day) => lineOf(day, paint)),
     paint(
       'soft',
-      `${counted(days.length, 'day').padEnd(10)}${cells(sums)}            ${String(units).padStart(6)}`,
+      `${counted(days.length, 'day').padEnd(10)}${cells(sums)}            ${units.toString().padStart(6)}`,
     ),
   ]
 }
@@ -86,12 +86,12 @@ function tableOf(days: readonly ShownDay[], paint: Paint): string[] {
 function lineOf(day: ShownDay, paint: Paint): string {
   const { date, figures, gapsLeft, isMarked, units } = day
   const [tone, verdict] = verdictOf(day)
-  const gaps = String(gapsLeft).padStart(6)
-  return `${date.padEnd(10)}${cells(figures)}${gaps}  ${isMarked ? 'yes' : '–  '}  ${String(units).padStart(6)}  ${paint(tone, verdict)}`
+  const gaps = gapsLeft.toString().padStart(6)
+  return `${date.padEnd(10)}${cells(figures)}${gaps}  ${isMarked ? 'yes' : '–  '}  ${units.toString().padStart(6)}  ${paint(tone, verdict)}`
 }
 
 function cells(figures: readonly number[]): string {
-  return figures.map((figure) => String(figure).padStart(9)).join('')
+  return figures.map((figure) => figure.toString().padStart(9)).join('')
 }
 
 /** Result of the daily reconciliation, by the report's `walk`. */

@@ -50,7 +50,7 @@ export const listDeliveries: CliCommand = (args, context) => {
 }
 
 /** @throws BridgeError `usage` */
-function mostOf({ limit = String(DEFAULT_LIMIT) }: { limit?: string }): number {
+function mostOf({ limit = DEFAULT_LIMIT.toString() }: { limit?: string }): number {
   const count = /^\d{1,7}$/.test(limit) ? Number(limit) : 0
   if (count >= 1 && count <= MOST) return count
   throw new BridgeError('usage', `--limit must be a whole number from 1 to ${MOST}`, {

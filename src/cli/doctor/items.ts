@@ -39,6 +39,6 @@ function wordsOf({
 }): string {
   return issues
     .slice(0, 1)
-    .map(({ path, message }) => `${path.map(String).join('.')}: ${message}`)
+    .map(({ path, message }) => `${path.map((part) => part.toString()).join('.')}: ${message}`)
     .join('')
 }

@@ -4,6 +4,7 @@
 import { readDisclosure } from '../../core/disclosure.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, type Gap, isGap } from '../../core/event.ts'
 import { importances } from '../../core/filter/filter.ts'
+import { textOf } from '../../errors.ts'
 import { harmless, type Paint, type Tone } from './text.ts'
 
 /** The members of an event that a line shows. */
@@ -68,7 +69,7 @@ function disclosureLine(event: ShownEvent, paint: Paint): string {
 function gapLine(event: ShownEvent, paint: Paint): string {
   const { from, to, cause, found } = event.data as Gap
   const range = `${at(from)} to ${at(to)}`
-  const why = CAUSES[cause] ?? harmless(String(cause))
+  const why = CAUSES[cause] ?? harmless(textOf(cause))
   const words =
     event.type === GAP_OPENED
       ? `GAP  items may be missing from ${range}: ${why}`
@@ -86,5 +87,5 @@ function column(text: string, width: number): string {
 /** London time, e.g. `2026-02-03 07:00:01`; text that is not a time is returned as it is. */
 function at(time: string): string {
   const ms = Date.parse(time)
-  return Number.isNaN(ms) ? harmless(String(time)) : londonTime.format(ms)
+  return Number.isNaN(ms) ? harmless(textOf(time)) : londonTime.format(ms)
 }

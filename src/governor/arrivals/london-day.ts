@@ -77,7 +77,7 @@ function isFirstBusinessDay(calendar: Calendar, date: string): boolean {
   const day = Number(date.slice(8))
   if (day > LATEST_FIRST_DAY) return false
   for (let earlier = 1; earlier < day; earlier++) {
-    if (calendar.isBusinessDay(`${date.slice(0, 8)}${String(earlier).padStart(2, '0')}`)) return false
+    if (calendar.isBusinessDay(`${date.slice(0, 8)}${earlier.toString().padStart(2, '0')}`)) return false
   }
   return true
 }

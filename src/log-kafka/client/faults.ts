@@ -2,7 +2,7 @@
  * Classifies errors of kafkajs (fenced, forbidden, non-retriable) and turns them into this program's `BridgeError`, with a
  * hint for the operator.
  */
-import { BridgeError, messageOf } from '../../errors.ts'
+import { BridgeError, messageOf, textOf } from '../../errors.ts'
 
 /** INVALID_PRODUCER_EPOCH: a later producer has the transactional id; also the answer for a timed-out transaction. */
 const OLD_EPOCH = 47
@@ -77,7 +77,7 @@ const UNTRUSTED = new Set<unknown>([
 export function nonRetriable(error: unknown): BridgeError | null {
   if (error instanceof BridgeError && error.code === 'kafka') return error
   const hit = causesOf(error).some(
-    ({ name, code }) => name === SASL_ERROR || UNTRUSTED.has(code) || /^ERR_SSL_/.test(String(code)),
+    ({ name, code }) => name === SASL_ERROR || UNTRUSTED.has(code) || /^ERR_SSL_/.test(textOf(code)),
   )
   if (!hit) return null
   return new BridgeError('kafka', `the Kafka brokers refuse this bridge: ${reasonOf(error)}`, {

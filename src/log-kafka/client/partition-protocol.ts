@@ -178,7 +178,7 @@ async function decodePartition(decoder: Decoder, asked: number): Promise<Fetched
   const lastStableOffset = readNumber(decoder)
   decoder.readInt64() // log start offset
   const aborted = decoder.readArray((entry) => ({
-    producerId: String(entry.readInt64()),
+    producerId: entry.readInt64().toString(),
     firstOffset: readNumber(entry),
   }))
   decoder.readInt32() // preferred read replica
@@ -243,5 +243,5 @@ function isAbortMarker(batch: RecordBatch): boolean {
 
 /** Reads a 64-bit number; offsets stay below 2^53. */
 function readNumber(decoder: Decoder): number {
-  return Number(String(decoder.readInt64()))
+  return Number(decoder.readInt64().toString())
 }

@@ -27,14 +27,14 @@ export function eventRecord(event: Committed, topicSequence: number): NewRecord 
       ce_type: event.type,
       ce_time: event.time,
       ce_subject: event.subject,
-      ce_sequence: String(event.sequence).padStart(20, '0'),
+      ce_sequence: event.sequence.toString().padStart(20, '0'),
       ce_epoch: event.epoch,
       ce_cursor: cursorOf(event),
       ce_recordedtime: event.recordedtime,
       ...(event.late ? { ce_late: 'true' } : {}),
       ...(event.aheadof === undefined ? {} : { ce_aheadof: event.aheadof }),
       ...(event.replacesid === null ? {} : { ce_replacesid: event.replacesid }),
-      ce_topicsequence: String(topicSequence),
+      ce_topicsequence: topicSequence.toString(),
     },
   }
 }

@@ -19,7 +19,7 @@ export function textRecords(key: string, text: string, textId: string): NewRecor
     partition: 0,
     key,
     value,
-    headers: { text: textId, part: String(index), parts: String(parts.length) },
+    headers: { text: textId, part: index.toString(), parts: parts.length.toString() },
   }))
 }
 

@@ -56,7 +56,7 @@ export function leaderAssigner(candidacy: () => Candidacy): PartitionAssigner {
 /** The candidacy in a member's metadata, which another version or program may have written. */
 export function readCandidacy(userData: Buffer | undefined): Candidacy {
   try {
-    return candidacySchema.parse(JSON.parse(String(userData)))
+    return candidacySchema.parse(JSON.parse(`${userData}`))
   } catch {
     return UNREADABLE
   }

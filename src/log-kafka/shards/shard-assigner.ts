@@ -41,7 +41,7 @@ export function shardAssigner(count: number, held: () => readonly number[]): Par
 /** The shards in a member's metadata; none where another version or program wrote something unreadable. */
 export function readHeld(userData: Buffer | undefined): number[] {
   try {
-    const held: unknown = JSON.parse(String(userData))
+    const held: unknown = JSON.parse(`${userData}`)
     return Array.isArray(held) ? held.filter((shard) => Number.isInteger(shard)) : []
   } catch {
     return []

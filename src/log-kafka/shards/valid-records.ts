@@ -72,7 +72,7 @@ export class ShardFold {
    * @throws BridgeError `log_damaged` when the bridge did not write it
    */
   take(record: KafkaRecord): void {
-    const key = String(record.key)
+    const key = `${record.key}`
     const text = record.value === null ? null : record.value.toString('utf8')
     if (key.startsWith(ROW)) this.#takeRow(key.slice(ROW.length), text, record)
     else if (key === KEYS.acquire) this.acquiring = text

@@ -56,10 +56,10 @@ export class KafkaJournal<V> implements Journal<V> {
         if (ended.aborted) return
         const last = batch.at(-1)
         const values = batch.map(({ offset, value }) =>
-          storedValue<V>(`offset ${offset} of ${topic}`, String(value)),
+          storedValue<V>(`offset ${offset} of ${topic}`, `${value}`),
         )
         const next = last === records.at(-1) ? nextOffset : Number(last?.offset) + 1
-        yield { records: values, position: String(next) }
+        yield { records: values, position: next.toString() }
         await yieldToEventLoop()
       }
     }

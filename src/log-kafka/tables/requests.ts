@@ -66,7 +66,7 @@ export class RequestSender {
   async run(signal: AbortSignal): Promise<void> {
     for await (const { records } of readPartition(this.#parts, this.#topics.responses, 'end', signal)) {
       for (const record of records) {
-        const sent = this.#waiting.get(String(record.key))
+        const sent = this.#waiting.get(`${record.key}`)
         const response = sent?.assembly.take(record) ?? null
         if (response !== null) sent?.resolve(response)
       }
@@ -89,7 +89,7 @@ export async function serveRequests(
     for await (const { records } of readPartition(parts, topics.requests, 'end', ended)) {
       for (const { key, value } of records) {
         const request = value?.toString('utf8') ?? ''
-        if (key !== null && request.length <= LONGEST_REQUEST) server.take(String(key), request)
+        if (key !== null && request.length <= LONGEST_REQUEST) server.take(key.toString(), request)
       }
     }
   })()

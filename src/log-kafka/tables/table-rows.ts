@@ -44,7 +44,7 @@ export class TableRows {
       this.#nextOffset = 0
     }
     for (const record of batch.records) {
-      const [name = '', ...rest] = String(record.key).split('/')
+      const [name = '', ...rest] = `${record.key}`.split('/')
       const key = rest.join('/')
       const text = record.value === null ? null : record.value.toString('utf8')
       if (text !== null) storedValue(`${name}/${key}`, text)

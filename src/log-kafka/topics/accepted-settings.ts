@@ -55,7 +55,7 @@ function valuesToTry(name: string, value: string): string[] {
   const least = HALVED.get(name)
   const values = [value]
   if (least !== undefined) {
-    for (let lower = Number(value) / 2; lower >= least; lower /= 2) values.push(String(Math.floor(lower)))
+    for (let lower = Number(value) / 2; lower >= least; lower /= 2) values.push(Math.floor(lower).toString())
   }
   return values
 }

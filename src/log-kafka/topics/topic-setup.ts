@@ -46,10 +46,10 @@ const SHARDS_LAG_MS = HOUR_MS
 /** Kafka never compacts the open segment: small segments keep the topic small and quick to read. */
 const COMPACTED = {
   'cleanup.policy': 'compact',
-  'segment.bytes': String(1024 * 1024),
-  'segment.ms': String(HOUR_MS),
+  'segment.bytes': (1024 * 1024).toString(),
+  'segment.ms': HOUR_MS.toString(),
   'min.cleanable.dirty.ratio': '0.1',
-  'delete.retention.ms': String(TOMBSTONES_KEPT_MS),
+  'delete.retention.ms': TOMBSTONES_KEPT_MS.toString(),
 }
 /** Segments in a journal's retention; a record outlives it by at most one of them. */
 const JOURNAL_SEGMENTS = 20
@@ -213,7 +213,7 @@ function keptOf(
   { retentionMs, allRetentionMs }: TopicSettings,
   journalMs: number | undefined,
 ): Record<string, string> {
-  if (isShardsTopic(topic)) return { ...COMPACTED, 'min.compaction.lag.ms': String(SHARDS_LAG_MS) }
+  if (isShardsTopic(topic)) return { ...COMPACTED, 'min.compaction.lag.ms': SHARDS_LAG_MS.toString() }
   if (isJournalTopic(topic)) {
     if (journalMs === undefined) return { 'cleanup.policy': 'delete' }
     return kept(journalMs, Math.ceil(journalMs / JOURNAL_SEGMENTS))
@@ -230,13 +230,13 @@ function keptOf(
     case LEADER:
       return kept(DAY_MS)
     case REJECTED:
-      return { ...kept(retentionMs), 'max.message.bytes': String(LARGEST_REJECTED_BYTES) }
+      return { ...kept(retentionMs), 'max.message.bytes': LARGEST_REJECTED_BYTES.toString() }
     default:
       return kept(topic === ALL ? allRetentionMs : retentionMs)
   }
 }
 
 function kept(retentionMs: number | null, segmentMs?: number): Record<string, string> {
-  const segments = segmentMs === undefined ? {} : { 'segment.ms': String(segmentMs) }
-  return { 'cleanup.policy': 'delete', 'retention.ms': String(retentionMs ?? -1), ...segments }
+  const segments = segmentMs === undefined ? {} : { 'segment.ms': segmentMs.toString() }
+  return { 'cleanup.policy': 'delete', 'retention.ms': (retentionMs ?? -1).toString(), ...segments }
 }

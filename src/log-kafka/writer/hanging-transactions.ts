@@ -36,7 +36,7 @@ export async function resolveState(parts: ResolvingParts): Promise<boolean> {
     if (hanging === undefined) return false
     const rows = await readHanging(partitions, hanging)
     const events = unstable.find(({ topic }) => topic === all)
-    const text = rows.findLast(({ key }) => String(key) === SEQUENCE_KEY)?.value
+    const text = rows.findLast(({ key }) => `${key}` === SEQUENCE_KEY)?.value
     const sequence = text === undefined || text === null ? 0 : Number(text)
     const visible = (await latestSequence(partitions, all)) ?? sequence
     const hangingEvents = events === undefined ? [] : await readHanging(partitions, events)

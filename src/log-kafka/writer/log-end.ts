@@ -85,8 +85,8 @@ export async function committedRows(
   const { earliest, lastStable } = await partitions.offsets(state)
   const rows = new Map<string, string>()
   await eachBetween(partitions, state, earliest, lastStable, ({ key, value }) => {
-    if (value === null) rows.delete(String(key))
-    else rows.set(String(key), value.toString('utf8'))
+    if (value === null) rows.delete(`${key}`)
+    else rows.set(`${key}`, value.toString('utf8'))
     return true
   })
   return rows

@@ -31,11 +31,11 @@ export class StateTail {
     for await (const { records, rewound } of readPartition(this.#parts, this.#topic, 'compacted', signal)) {
       if (rewound !== null) this.#rows.clear()
       for (const { key, value } of records) {
-        const name = String(key)
+        const name = `${key}`
         if (value === null) this.#rows.delete(name)
         else this.#rows.set(name, value.toString('utf8'))
         if (name !== FENCING_TOKEN_KEY) continue
-        const token = String(value)
+        const token = `${value}`
         this.#waiting.get(token)?.(new Map(this.#rows))
         this.#waiting.delete(token)
       }

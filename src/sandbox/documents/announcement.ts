@@ -31,7 +31,7 @@ export function announcementText(raw: string): AnnouncementText | null {
     place: () => chance.pick(places),
     month: () => chance.pick(months),
     year: () => timestamp.slice(0, 4),
-    n: () => String(chance.between(2, 240)),
+    n: () => chance.between(2, 240).toString(),
   }
   const sentence = (): string =>
     chance.pick(sentences).replace(/\{(\w+)\}/g, (_, word: string) => values[word]?.() ?? '')

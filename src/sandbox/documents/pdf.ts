@@ -56,7 +56,7 @@ function file(objects: readonly string[]): Buffer {
     text += `${index + 1} 0 obj\n${object}\nendobj\n`
     return place
   })
-  const entries = places.map((place) => `${String(place).padStart(10, '0')} 00000 n \n`).join('')
+  const entries = places.map((place) => `${place.toString().padStart(10, '0')} 00000 n \n`).join('')
   const size = objects.length + 1
   const table = `xref\n0 ${size}\n0000000000 65535 f \n${entries}`
   const trailer = `trailer\n<< /Size ${size} /Root ${CATALOG} 0 R >>\nstartxref\n${text.length}\n%%EOF\n`

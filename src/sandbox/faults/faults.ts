@@ -4,7 +4,7 @@
  * without timers: each call first applies the changes that are due.
  */
 import { didYouMean } from '../../core/near.ts'
-import { BridgeError } from '../../errors.ts'
+import { BridgeError, textOf } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { takeDue } from '../take-due.ts'
 import { type FaultRequest, type FaultSetting, faultKinds, faultSetting, meets } from './fault-kinds.ts'
@@ -123,7 +123,7 @@ export function readFault(body: unknown): FaultSetting {
     field: issue.path.join('.') || 'body',
     message: issue.message,
   }))
-  const kind = body !== null && typeof body === 'object' && 'kind' in body ? String(body.kind) : ''
+  const kind = body !== null && typeof body === 'object' && 'kind' in body ? textOf(body.kind) : ''
   const isKnown = faultKinds.some((known) => known === kind)
   const message = isKnown
     ? `invalid settings of the fault "${kind}"`

@@ -27,7 +27,9 @@ export function percent(hundredths: number): { value: string; unit: 'percent' } 
 
 /** Formats an integer of `10^-decimals` units as decimal text. */
 function decimal(scaled: number, decimals: number): string {
-  const digits = String(Math.abs(scaled)).padStart(decimals + 1, '0')
+  const digits = Math.abs(scaled)
+    .toString()
+    .padStart(decimals + 1, '0')
   const sign = scaled < 0 ? '-' : ''
   return `${sign}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
 }

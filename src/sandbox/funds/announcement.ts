@@ -15,7 +15,7 @@ const letters = { nav: 'N', buyback: 'B', dividend: 'D', performance: 'P' } as c
 export function fundAnnouncementOf(shareClass: ShareClass, about: keyof typeof letters, atMs: number) {
   /** ISO 8601, whole seconds, UTC. */
   const timestamp = isoSeconds(atMs)
-  const number = `${String(shareClass.index).padStart(4, '0')}${letters[about]}`
+  const number = `${shareClass.index.toString().padStart(4, '0')}${letters[about]}`
   return {
     guid: `urn:newsml:${GUID_DOMAIN}:${timestamp.slice(0, 10).replaceAll('-', '')}:${number}:1`,
     timestamp,

@@ -124,8 +124,8 @@ function headline(template: ItemTemplate, chance: SeededChance, other: Issuer): 
     other: appearanceAt(other, template.timeMs).name,
     month: chance.pick(months),
     place: chance.pick(places),
-    year: String(new Date(template.timeMs).getUTCFullYear()),
-    n: String(chance.between(2, 240)),
+    year: new Date(template.timeMs).getUTCFullYear().toString(),
+    n: chance.between(2, 240).toString(),
   }
   const words = chance.pick(template.category.headlines)
   return words.replace(/\{(\w+)\}/g, (_, word: string) => values[word] ?? '').slice(0, LONGEST_HEADLINE)

@@ -215,7 +215,7 @@ function rnsIdOf(daySeed: number, day: string, index: number): string {
   const number = (daySeed + index * NUMBER_STEP) % NUMBERS
   const dayNumber = Math.floor(Date.parse(day) / DAY_MS)
   const letter = String.fromCharCode(65 + ((dayNumber + Math.floor(index / NUMBERS)) % 25))
-  return `${String(number).padStart(4, '0')}${letter}`
+  return `${number.toString().padStart(4, '0')}${letter}`
 }
 
 function guidOf(day: string, rnsId: string): string {

@@ -158,7 +158,7 @@ function everyFiveSeconds(
   settings: readonly FaultSetting[],
   lastingSeconds?: number,
 ): ScheduledFault[] {
-  const moment = (second: number): string => `10:00:${String(second).padStart(2, '0')}`
+  const moment = (second: number): string => `10:00:${second.toString().padStart(2, '0')}`
   return settings.map((setting, index) => {
     const second = first + index * 5
     const until = lastingSeconds === undefined ? {} : { until: moment(second + lastingSeconds) }

@@ -167,7 +167,7 @@ function refuseUnknown(value: Message, known: readonly string[], what: string, n
 /** The refusal of the first member that is wrong. */
 function refusalOf([first]: readonly z.core.$ZodIssue[]): StreamRefusal {
   const [name] = first?.path ?? []
-  const where = first?.code === 'invalid_union' ? '' : `"${String(name)}" `
+  const where = first?.code === 'invalid_union' ? '' : `"${name?.toString()}" `
   return new StreamRefusal(name === 'from' ? 410 : 400, `${where}${first?.message}`)
 }
 

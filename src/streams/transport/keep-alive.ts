@@ -43,7 +43,7 @@ export class KeepAlive implements TimerEntry {
 
   /** Takes a pong; false when none with this payload is awaited. */
   onPong(payload: string): boolean {
-    if (!this.#awaitsPong || payload !== String(this.#sent)) return false
+    if (!this.#awaitsPong || payload !== this.#sent.toString()) return false
     this.#schedulePing()
     return true
   }
@@ -61,7 +61,7 @@ export class KeepAlive implements TimerEntry {
     this.#sent += 1
     this.#awaitsPong = true
     this.#timerWheel.set(this, PONG_MS)
-    this.#peer.ping(String(this.#sent))
+    this.#peer.ping(this.#sent.toString())
   }
 
   #schedulePing(): void {

@@ -3,6 +3,7 @@
  * refused address blocks the attempt.
  */
 import { isIP } from 'node:net'
+import { textOf } from '../../errors.ts'
 import type { WebhookTarget } from './judge-url.ts'
 import type { Resolve } from './resolver.ts'
 import { type AddressRules, judgeAddress } from './rules.ts'
@@ -53,5 +54,5 @@ async function answersFor(host: string, rules: AddressRules, resolve: Resolve): 
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  return error instanceof Error && 'code' in error ? textOf(error.code) : 'unknown'
 }

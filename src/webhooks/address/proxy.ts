@@ -4,7 +4,7 @@
  */
 import { connect as netConnect, type Socket } from 'node:net'
 import { Client } from 'undici'
-import { messageOf } from '../../errors.ts'
+import { messageOf, textOf } from '../../errors.ts'
 import { ConnectFault } from './connect-fault.ts'
 import { connected, secured } from './socket.ts'
 
@@ -65,5 +65,5 @@ export function createProxy(url: string, ca: string | null) {
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : messageOf(error)
+  return error instanceof Error && 'code' in error ? textOf(error.code) : messageOf(error)
 }

@@ -83,7 +83,7 @@ function listDeliveries(call: Call, { endpoints, history, reader }: AttemptRoute
   query.check()
   const { epoch } = reader
   const found = epoch === null ? [] : history.deliveries(id, { epoch, states, before, limit: limit + 1 })
-  sendPage(call, found, limit, deliveryView, ({ sequence }) => String(sequence))
+  sendPage(call, found, limit, deliveryView, ({ sequence }) => sequence.toString())
 }
 
 /** Answers with the first `limit` entries, and the place of the next page where there are more. */

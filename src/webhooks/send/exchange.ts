@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import { textOf } from '../../errors.ts'
 import { ConnectFault, type ConnectFaultKind } from '../address/connect-fault.ts'
 
 /** What is sent. The body is encoded by the caller, once for all endpoints. */
@@ -145,7 +146,7 @@ function firstOf(header: string | string[] | undefined): string | null {
 /** A connection that broke before the first byte of an answer is `connect`, after it `broken`. */
 function failure(error: Error, begun: boolean): ExchangeEnd {
   if (error instanceof ConnectFault) return { kind: 'failed', fault: error.kind, detail: error.message }
-  const code = 'code' in error ? String(error.code) : error.name
+  const code = 'code' in error ? textOf(error.code) : error.name
   const closed = /^(UND_ERR_SOCKET|ECONNRESET|EPIPE|ECONNABORTED|ETIMEDOUT)$/.test(code)
   return { kind: 'failed', fault: closed && !begun ? 'connect' : 'broken', detail: code }
 }

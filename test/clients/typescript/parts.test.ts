@@ -125,6 +125,16 @@ test('any input is a message or rejected as none; nothing throws', () => {
   )
 })
 
+test('an error whose members are objects without a primitive form is read', () => {
+  const value = '{"toString":1,"valueOf":1}'
+  expect(readMessage(`{"type":"error","code":${value},"name":${value},"detail":${value}}`)).toEqual({
+    type: 'error',
+    code: Number.NaN,
+    name: '',
+    detail: '',
+  })
+})
+
 describe('the JSON text of an event', () => {
   const read = (text: string) => readMessage(text) as { json?: string } | null
 

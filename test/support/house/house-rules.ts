@@ -166,6 +166,20 @@ function machineCall(node: SyntaxNode): string[] {
   return clock && (node.arguments as unknown[]).length === 0 ? ['new Date()'] : []
 }
 
+/**
+ * No value becomes text by `String`, which throws for an object of JSON without a primitive form, such as `{"toString":1}`.
+ * The compiler refuses `toString()` of a value that could be one; `textOf` takes any.
+ */
+export function textCasts(files: SourceFile[]): Breach[] {
+  return files.flatMap(({ path, nodes }) => nodes.filter(isTextCast).map(() => `${path}: uses String(value)`))
+}
+
+function isTextCast(node: SyntaxNode): boolean {
+  const isString = (field: unknown): boolean => (field as { name?: unknown } | undefined)?.name === 'String'
+  const calls = node.type === 'CallExpression' || node.type === 'NewExpression'
+  return calls && (isString(node.callee) || (node.arguments as unknown[]).some(isString))
+}
+
 /** A file of the repository that people read. */
 export interface TextFile {
   path: string
