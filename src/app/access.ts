@@ -34,7 +34,7 @@ export function buildAccess(context: StartContext, { log }: Storage): Access {
   if (needsTokens) roles.push({ name: 'tokens', run: (signal) => tokens.run(signal) })
   if (needsEndpoints) roles.push({ name: 'endpoints', run: (signal) => endpoints.run(signal) })
   return {
-    authenticate: adminAuthenticate(settings.adminToken ?? '', tokens.authenticate),
+    authenticate: adminAuthenticate(settings.adminToken, tokens.authenticate),
     findCaller: findCallerAmong(tokens.findCaller),
     tokens,
     tickets: createTickets({ ...context, keys }),

@@ -45,8 +45,15 @@ export const settingsCaller: Caller = Object.freeze({
 const CHALLENGE = 'Bearer realm="disclosure-bridge"'
 const BEARER = /^Bearer +(\S.*)$/i
 
-/** Finds the admin token, which has every scope and tenant and is compared in constant time, and others by `others`. */
-export function adminAuthenticate(adminToken: string, others: Authenticate = () => 'unknown'): Authenticate {
+/**
+ * Finds the admin token, which has every scope and tenant and is compared in constant time, and others by `others`. Without
+ * an admin token (null or empty) no token is it.
+ */
+export function adminAuthenticate(
+  adminToken: string | null,
+  others: Authenticate = () => 'unknown',
+): Authenticate {
+  if (adminToken === null || adminToken === '') return others
   const wanted = sha256(adminToken)
   return (token) => (timingSafeEqual(sha256(token), wanted) ? settingsCaller : others(token))
 }

@@ -6,11 +6,14 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Res
 import { z } from 'zod'
 import { WEEK_MS } from '../core/durations.ts'
 import { BridgeError, messageOf } from '../errors.ts'
+import { pageRefusal } from './browser-guard.ts'
 import { type Faults, readFault } from './faults/faults.ts'
 import type { Market } from './market/market.ts'
 import type { Usage } from './usage.ts'
 
 export interface AdminOptions {
+  /** The address of its listener. */
+  host: string
   market: Market
   faults: Faults
   usage: () => Usage
@@ -26,10 +29,15 @@ const itemsBody = z.union([z.array(z.unknown()), z.strictObject({ items: z.array
 const clockBody = z.strictObject({ advanceMs: z.int().min(0).max(LONGEST_MOVE_MS) })
 
 /** Creates the admin app. */
-export function adminApp({ market, faults, usage, finished, scenario }: AdminOptions): Express {
+export function adminApp({ host, market, faults, usage, finished, scenario }: AdminOptions): Express {
   const app = express()
   app.disable('x-powered-by')
-  app.use(express.json({ limit: '32mb', type: () => true }))
+  app.use((request, response, next) => {
+    const refusal = pageRefusal(request.headers, host)
+    if (refusal === null) next()
+    else sendError(response, refusal.status, refusal)
+  })
+  app.use(express.json({ limit: '32mb' }))
   const scenarioNow = (): object => ({
     ...scenario,
     marketTime: new Date(market.nowMs()).toISOString(),

@@ -75,7 +75,7 @@ export async function startSandbox(options: SandboxOptions, { clock }: { clock: 
   const served = { market, funds, limits, counts, faults, key, plan, nativeWord, clock }
   publicListener.serve(upstreamApp({ ...served, documentsUrl, documentsAfterMs }))
   const described = { name, meaning: scenario.meaning, seed, speed, plan, limits: figures }
-  adminListener.serve(adminApp({ market, faults, usage, finished, scenario: described }))
+  adminListener.serve(adminApp({ host, market, faults, usage, finished, scenario: described }))
   return {
     /** Base address, ending in `/v2`. */
     url: `${publicListener.url}/v2`,

@@ -1,3 +1,4 @@
+import { type IncomingMessage, request } from 'node:http'
 import { expect, test } from 'vitest'
 import { guids, item, openSandbox } from './sandbox-client.ts'
 
@@ -83,4 +84,50 @@ test('the admin port rejects an invalid request and explains what to send', asyn
       },
     )
   }
+})
+
+/** The status of a raw request to the admin port, as a browser could be made to send it. */
+async function statusOf(
+  adminUrl: string,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body = '',
+) {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(`${adminUrl}${path}`, { method, headers }, resolve).on('error', reject).end(body)
+  })
+  response.resume()
+  return response.statusCode
+}
+
+test('a web page can neither arm a fault nor read the truth', async () => {
+  const { sandbox } = await openSandbox()
+  const { adminUrl } = sandbox
+  const { host } = new URL(adminUrl)
+  const evil = { origin: 'https://evil.example' }
+  const fault = '{"kind":"revoke-key"}'
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'text/plain;application/json'])
+    expect(await statusOf(adminUrl, 'POST', '/faults', { ...evil, host, 'content-type': type }, fault)).toBe(
+      415,
+    )
+  for (const name of ['evil.example', 'evil.example:80', '127.0.0.1.evil.example', '10.0.0.1', 'sandbox'])
+    expect(await statusOf(adminUrl, 'GET', '/truth', { host: name }), name).toBe(403)
+  expect(await (await fetch(`${adminUrl}/faults`)).json()).toEqual({ faults: [] })
+  const { port } = new URL(adminUrl)
+  for (const name of ['localhost', '127.0.0.2', `[::1]:${port}`, host])
+    expect(await statusOf(adminUrl, 'GET', '/usage', { host: name }), name).toBe(200)
+})
+
+test('a sandbox for a container network takes its name there and addresses, and no name of the world', async () => {
+  const { sandbox } = await openSandbox({ host: '0.0.0.0' })
+  const statuses = ['sandbox:8091', '10.0.0.7', 'localhost', 'evil.example'].map((host) =>
+    statusOf(sandbox.adminUrl, 'GET', '/usage', { host }),
+  )
+  expect(await Promise.all(statuses)).toEqual([200, 200, 200, 403])
+})
+
+test('a fault whose kind is an object without a primitive form is refused', async () => {
+  const { admin } = await openSandbox()
+  expect((await admin('POST', '/faults', '{"kind":{"toString":1,"valueOf":1}}')).status).toBe(400)
 })

@@ -65,7 +65,12 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<TestSan
     async admin(method, path, body) {
       const response = await fetch(`${sandbox.adminUrl}${path}`, {
         method,
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        ...(body === undefined
+          ? {}
+          : {
+              headers: { 'content-type': 'application/json' },
+              body: typeof body === 'string' ? body : JSON.stringify(body),
+            }),
       })
       return { status: response.status, body: (await response.json()) as never }
     },

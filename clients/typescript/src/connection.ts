@@ -70,7 +70,8 @@ class Connection {
       const { token } = this.#options
       if (token !== null) this.#send({ action: 'auth', token })
     }
-    this.#socket.onmessage = ({ data }: { data: unknown }) => this.#onText(typeof data === 'string' ? data : '')
+    this.#socket.onmessage = ({ data }: { data: unknown }) =>
+      this.#onText(typeof data === 'string' ? data : '')
     // `close` follows, with the code and the reason.
     this.#socket.onerror = () => {}
     this.#socket.onclose = ({ code, reason }: { code: number; reason: string }) =>

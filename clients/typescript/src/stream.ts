@@ -212,7 +212,9 @@ class FollowedStream implements Stream {
       return await Promise.race([ticket(), late])
     } catch (error) {
       if (error instanceof StreamFailure) throw error
-      return new Error(`no ticket: ${error instanceof Error ? error.message : 'something that is no Error was thrown'}`)
+      return new Error(
+        `no ticket: ${error instanceof Error ? error.message : 'something that is no Error was thrown'}`,
+      )
     } finally {
       enough.abort()
     }
