@@ -36,6 +36,8 @@ const ALL_RETENTION = field.durationField.refine(
   (durationMs) => durationMs >= 7 * 86_400_000,
   'must be at least P7D',
 )
+/** A header can carry it. */
+const TOKEN_TEXT = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 /** Above every weekly quota there is. */
 const MOST_UNITS = 1_000_000_000
@@ -193,6 +195,22 @@ export const settingsSchema = z.object({
       default: null,
       meaning:
         'The first token: tenant `default`, all scopes; it alone sees every tenant. Required with `api`, `feed` and `webhooks`.',
+      isSecret: true,
+    },
+  ),
+  BRIDGE_URL: setting(field.textField, {
+    default: null,
+    shown: '`BRIDGE_HTTP_HOST` and `BRIDGE_HTTP_PORT`',
+    meaning:
+      'Address of a running bridge, for commands such as `bridge tail`. The bridge itself does not read it.',
+  }),
+  BRIDGE_TOKEN: setting(
+    field.patternField(TOKEN_TEXT, 'a token of a bridge, of printable ASCII characters'),
+    {
+      default: null,
+      shown: '`BRIDGE_ADMIN_TOKEN`',
+      meaning:
+        'The token that such commands send: a reader needs no admin token. The bridge itself does not read it.',
       isSecret: true,
     },
   ),

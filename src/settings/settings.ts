@@ -210,6 +210,9 @@ function groupSettings(
     calendarFile: values.BRIDGE_CALENDAR_FILE ?? null,
     http: { host: given(values.BRIDGE_HTTP_HOST), port: given(values.BRIDGE_HTTP_PORT) },
     ops: { host: given(values.BRIDGE_OPS_HOST), port: given(values.BRIDGE_OPS_PORT) },
+    /** Where commands find a running bridge, and their token; null: from the listener's settings and the admin token. */
+    url: values.BRIDGE_URL ?? null,
+    token: values.BRIDGE_TOKEN ?? null,
     /** null without `api`, `feed` and `webhooks`. */
     adminToken: values.BRIDGE_ADMIN_TOKEN ?? null,
     /** null without `api`, `feed` and `webhooks`. */

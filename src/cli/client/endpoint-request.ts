@@ -7,7 +7,7 @@ import { readFlagsAndWords } from '../terminal/arguments.ts'
 import type { CommandContext } from '../terminal/context.ts'
 import { endpointFlags } from './endpoint-flags.ts'
 import type { RefusalWords } from './refusal.ts'
-import { requestFlags } from './target.ts'
+import { requestFlags, type TargetFlags } from './target.ts'
 import { requesterOf } from './verbs.ts'
 
 /** Texts for refusals. */
@@ -33,7 +33,7 @@ export function readOne<const F extends typeof requestFlags>(
   refusals: RefusalWords = endpointWords,
 ) {
   const { values, words } = readFlagsAndWords(`webhooks ${verb}`, args, flags, ['ID'])
-  const { json, ...target } = values as { json?: boolean; url?: string; token?: string }
+  const { json, ...target } = values as { json?: boolean } & TargetFlags
   const id = words[0] ?? ''
   return {
     values,

@@ -9,7 +9,7 @@ import type { CommandContext } from '../terminal/context.ts'
 import { harmless } from '../terminal/text.ts'
 import type { RefusalWords } from './refusal.ts'
 import { type ApiRequest, requestBridge } from './request.ts'
-import { targetOf } from './target.ts'
+import { type TargetFlags, targetOf } from './target.ts'
 
 /** Sends a request to the bridge that the flags name. Rejects as `requestBridge`. */
 export type SendRequest = (request: Pick<ApiRequest, 'method' | 'path' | 'body'>) => Promise<unknown>
@@ -43,11 +43,7 @@ export function chosenVerb(
 }
 
 /** Sends requests with these flags. @throws BridgeError as `targetOf` */
-export function requesterOf(
-  flags: { url?: string | undefined; token?: string | undefined },
-  words: RefusalWords,
-  context: CommandContext,
-): SendRequest {
+export function requesterOf(flags: TargetFlags, words: RefusalWords, context: CommandContext): SendRequest {
   const target = targetOf(flags, context.env)
   return (request) => requestBridge({ ...request, target, words }, context)
 }

@@ -30,7 +30,9 @@ ${STREAM_HELP}
 How:
   --json                one attempt a line as JSON on stdout
   --url URL             its address; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
-  --token TOKEN         default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see
+  --token-file FILE     file with the token; default: BRIDGE_TOKEN, else BRIDGE_ADMIN_TOKEN
+  --profile FILE        file with BRIDGE_URL and BRIDGE_TOKEN, read in place of the environment
+  --token TOKEN         the token itself, which other users of this machine can see
 
   bridge listen --forward http://localhost:9000/hook --tail 5 --preset no-routine`
 

@@ -26,7 +26,9 @@ const HELP = `bridge report: the items of each London day, and whether any are m
   --days N      the last N days, 1 to ${MOST_DAYS}, default ${DEFAULT_DAYS}
   --json        one line of JSON per day, with all figures of the bridge
   --url URL     its address; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
-  --token TOKEN default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see`
+  --token-file FILE file with the token; default: BRIDGE_TOKEN, else BRIDGE_ADMIN_TOKEN
+  --profile FILEfile with BRIDGE_URL and BRIDGE_TOKEN, read in place of the environment
+  --token TOKEN the token itself, which other users of this machine can see`
 
 const words: RefusalWords = {
   help: 'bridge report --help lists the flags.',
@@ -39,14 +41,14 @@ const words: RefusalWords = {
 /** Prints the report. Rejects if no bridge answers or the request fails. */
 export const reportCommand = withHelp(HELP, async (args, context) => {
   const { stdout, stderr, env, colour } = context
-  const { days = DEFAULT_DAYS.toString(), json, url, token } = readFlags('report', args, flags)
+  const { days = DEFAULT_DAYS.toString(), json, ...place } = readFlags('report', args, flags)
   const count = /^\d{1,3}$/.test(days) ? Number(days) : 0
   if (count < 1 || count > MOST_DAYS) {
     throw new BridgeError('usage', `--days must be a whole number from 1 to ${MOST_DAYS}`, {
       hint: words.help,
     })
   }
-  const target = targetOf({ url, token }, env)
+  const target = targetOf(place, env)
   const path = `/v1/report?days=${count}`
   const answer = await requestBridge({ target, method: 'GET', path, words }, context)
   const data = (answer as { data?: unknown } | null)?.data

@@ -15,7 +15,9 @@ ${STREAM_HELP}
 How:
   --json                one event a line as JSON on stdout, for a pipe
   --url URL             its address; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
-  --token TOKEN         default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see
+  --token-file FILE     file with the token; default: BRIDGE_TOKEN, else BRIDGE_ADMIN_TOKEN
+  --profile FILE        file with BRIDGE_URL and BRIDGE_TOKEN, read in place of the environment
+  --token TOKEN         the token itself, which other users of this machine can see
 
   bridge tail --tail 20 --preset no-routine
   bridge tail --symbols VOD,BP. --fca-categories FR,IR --json | jq .data.headline`

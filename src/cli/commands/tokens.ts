@@ -31,7 +31,9 @@ const HELP = `bridge tokens: tokens of a running bridge (docs/use/tokens.md)
   --expires-at TIME     when it expires, e.g. 2027-01-31T12:00:00Z
   --json                the response as JSON on stdout, one line per token
   --url URL             its address; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
-  --token TOKEN         default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see
+  --token-file FILE     file with the token; default: BRIDGE_TOKEN, else BRIDGE_ADMIN_TOKEN
+  --profile FILE        file with BRIDGE_URL and BRIDGE_TOKEN, read in place of the environment
+  --token TOKEN         the token itself, which other users of this machine can see
 
   bridge tokens create --tenant desk --scopes events:read --name dashboards > desk.token`
 

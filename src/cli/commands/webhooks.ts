@@ -60,7 +60,9 @@ ${WEBHOOK_LISTS_HELP}
 For all:
   --json                the response as JSON on stdout, one line per entry of a list
   --url URL             address of the bridge; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
-  --token TOKEN         default BRIDGE_ADMIN_TOKEN, which other users of this machine cannot see
+  --token-file FILE     file with the token; default: BRIDGE_TOKEN, else BRIDGE_ADMIN_TOKEN
+  --profile FILE        file with BRIDGE_URL and BRIDGE_TOKEN, read in place of the environment
+  --token TOKEN         the token itself, which other users of this machine can see
 
   bridge webhooks add https://hooks.example/in --symbols VOD,BP. --types published,gap > desk.secret`
 

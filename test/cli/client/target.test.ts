@@ -37,6 +37,47 @@ describe('the target bridge of a command', () => {
     })
   })
 
+  test("takes a reader's token from a file of a flag, or from BRIDGE_TOKEN, which wins over the admin token", () => {
+    const readFile = files({ reader: `${TOKEN}\n`, empty: ' \n' })
+    const env = { BRIDGE_ADMIN_TOKEN: 'the-admin-token-of-16', BRIDGE_TOKEN: 'from-the-environment' }
+    expect(targetOf({ 'token-file': 'reader' }, env, readFile)).toMatchObject({
+      token: TOKEN,
+      tokenIsFlag: true,
+    })
+    expect(targetOf({}, env, readFile).token).toBe('from-the-environment')
+    expect(targetOf({}, { BRIDGE_TOKEN_FILE: 'reader' }, readFile)).toMatchObject({
+      url: 'http://127.0.0.1:8080',
+      token: TOKEN,
+    })
+    const wrong = [
+      { 'token-file': 'none' },
+      { 'token-file': 'empty' },
+      { 'token-file': 'reader', token: TOKEN },
+    ]
+    for (const flags of wrong)
+      expect(() => targetOf(flags, env, readFile)).toThrow(expect.objectContaining({ code: 'usage' }))
+    expect(() =>
+      targetOf({}, { ...env, BRIDGE_TOKEN: undefined, BRIDGE_TOKEN_FILE: 'none' }, readFile),
+    ).toThrow(expect.objectContaining({ errors: [expect.objectContaining({ field: 'BRIDGE_TOKEN_FILE' })] }))
+  })
+
+  test('takes both from a profile, which is read in place of the environment', () => {
+    const profile = 'BRIDGE_URL=https://bridge.example/\nBRIDGE_TOKEN=of-the-profile\n'
+    const readFile = files({ 'desk.env': profile, '.env': 'BRIDGE_TOKEN=of-the-directory' })
+    const env = { BRIDGE_TOKEN: 'of-the-environment' }
+    expect(targetOf({ profile: 'desk.env' }, env, readFile)).toMatchObject({
+      url: 'https://bridge.example',
+      token: 'of-the-profile',
+    })
+    expect(targetOf({ profile: 'desk.env', token: TOKEN }, env, readFile)).toMatchObject({ token: TOKEN })
+    expect(() => targetOf({ profile: 'none' }, env, readFile)).toThrow(
+      expect.objectContaining({ code: 'usage' }),
+    )
+    expect(() => targetOf({}, { ...env, BRIDGE_URL: 'bridge.example' }, readFile)).toThrow(
+      /^BRIDGE_URL must be/,
+    )
+  })
+
   test('is not guessed: missing or wrong settings are named', () => {
     expect(() => targetOf({}, { BRIDGE_ADMIN_TOKN: TOKEN }, noFile)).toThrow(
       expect.objectContaining({
