@@ -50,11 +50,11 @@ export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
       parameters: listParameters(nativeWord),
       schema: pageSchema(disclosureSchema),
       key: 'required',
-      answer({ params, gone }, { plan }) {
+      answer({ params, gone }, { plan, id }) {
         check?.()
         const query = readListQuery(params, { plan, nowMs: now(), nativeWord, channel, pollRange })
         query.warnings.push(...(options.caveats?.(query) ?? []))
-        return listAnswer(store, query, gone)
+        return listAnswer(store, query, gone, id)
       },
     },
     {
@@ -72,9 +72,10 @@ export function itemRoutes(options: ItemRoutesOptions): MirrorRoute[] {
 }
 
 /** Builds one page of the list in the shape of the requested paging mode. */
-async function listAnswer(store: ItemStore, query: ItemListQuery, gone: AbortSignal): Promise<string> {
+async function listAnswer(...asked: Parameters<typeof pageAnswer>): Promise<string> {
+  const [, query] = asked
   try {
-    return await pageAnswer(store, query, gone)
+    return await pageAnswer(...asked)
   } catch (error) {
     if (!isBridgeError(error, 'cursor_invalid')) throw error
     throw query.paging.mode === 'since' ? refusedSinceCursor() : refusedPageCursor()
@@ -85,6 +86,7 @@ async function pageAnswer(
   store: ItemStore,
   { selection, pageSize, paging, fingerprint, warnings }: ItemListQuery,
   gone: AbortSignal,
+  caller?: string,
 ): Promise<string> {
   const page = (items: readonly { raw: string }[], shape: object): string =>
     listPage(
@@ -93,17 +95,23 @@ async function pageAnswer(
       warnings,
     )
   if (paging.mode === 'since') {
-    const { items, more } = await store.newestSince(selection, paging.sinceCursor, pageSize, gone)
+    const { items, more } = await store.newestSince(selection, paging.sinceCursor, pageSize, gone, caller)
     const latestCursor = items[0]?.cursor ?? paging.sinceCursor
     return page(items, { pageSize, latestCursor, count: items.length, hasMore: more })
   }
   if (paging.mode === 'number') {
     const { pageNumber } = paging
-    const { items, total } = await store.pageAt(selection, (pageNumber - 1) * pageSize, pageSize, gone)
+    const { items, total } = await store.pageAt(
+      selection,
+      (pageNumber - 1) * pageSize,
+      pageSize,
+      gone,
+      caller,
+    )
     return page(items, classicPaging({ pageSize, pageNumber, itemTotal: total }, items[0]?.cursor))
   }
   const before = paging.pageCursor === null ? null : openPageCursor(paging.pageCursor, fingerprint)
-  const { items, next } = await store.pageBefore(selection, before, pageSize, gone)
+  const { items, next } = await store.pageBefore(selection, before, pageSize, gone, caller)
   const nextCursor = next === null ? null : sealPageCursor(next, fingerprint)
   const newest = items[0]
   return page(items, { pageSize, nextCursor, ...(newest && { latestCursor: newest.cursor }) })

@@ -21,7 +21,8 @@ type Awaitable<T> = T | Promise<T>
 
 /**
  * Reads items for the mirror, newest first, synchronously or not. A cursor of another store is a BridgeError
- * `cursor_invalid`. When `gone` aborts, the client has disconnected and a slow store may return a partial result.
+ * `cursor_invalid`. When `gone` aborts, the client has disconnected and a slow store may return a partial result. `caller`: the id of its token, where a
+ * store shares its time among callers.
  */
 export interface ItemStore {
   /** At most `limit` items from a scan position: `next` of the previous page, null = from the newest and after the last. */
@@ -30,15 +31,23 @@ export interface ItemStore {
     position: string | null,
     limit: number,
     gone: AbortSignal,
+    caller?: string,
   ): Awaitable<{ items: StoredItem[]; next: string | null }>
   /** The newest `limit` of the items strictly after the cursor. */
-  newestSince(selection: Selection, cursor: string, limit: number, gone: AbortSignal): Awaitable<NewestPage>
+  newestSince(
+    selection: Selection,
+    cursor: string,
+    limit: number,
+    gone: AbortSignal,
+    caller?: string,
+  ): Awaitable<NewestPage>
   /** At most `limit` items after skipping the `offset` newest, and the total of matching items. */
   pageAt(
     selection: Selection,
     offset: number,
     limit: number,
     gone: AbortSignal,
+    caller?: string,
   ): Awaitable<{ items: StoredItem[]; total: number }>
   /** JSON text of the latest revision with that guid, or null. */
   byGuid(guid: string): Awaitable<string | null>

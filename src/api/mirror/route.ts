@@ -9,6 +9,8 @@ import type { Described } from '../../http/route.ts'
 /** The caller of a request. */
 export interface MirrorCaller {
   plan: PlanName
+  /** The id of its token, where time is shared among callers. */
+  id?: string
 }
 
 /** One GET request below the base address. */

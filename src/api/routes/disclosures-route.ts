@@ -45,6 +45,8 @@ interface Wanted {
   /** Until when to wait for the first event, ms since 1970. */
   deadlineMs: number
   signal: AbortSignal
+  /** The id of the token that asks. */
+  caller: string
 }
 
 const pageSchema = z.object({
@@ -77,7 +79,8 @@ export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions
       const deadlineMs = clock.now() + wait * 1000
       const signal = AbortSignal.any([gone, stopping, caller.ended])
       const start = await startOf(reader, clock, { after, deadlineMs, signal })
-      const wanted = { ...start, isResumed: after !== null, filter, limit, deadlineMs, signal }
+      const by = { signal, caller: caller.tokenId }
+      const wanted = { ...start, isResumed: after !== null, filter, limit, deadlineMs, ...by }
       const page =
         start.localGap === null
           ? await readPage(reader, clock, wanted)
@@ -129,8 +132,9 @@ async function readPage(reader: Reader, clock: Clock, wanted: Wanted): Promise<P
   const { epoch } = reader
   let { after, cursor } = wanted
   for (;;) {
-    const { filter, limit, signal } = wanted
-    const read = await reader.read({ after, filter, limit, signal, budgetMs: READ_BUDGET_MS })
+    const { filter, limit, signal, caller } = wanted
+    const by = { signal, caller, isUrgent: true }
+    const read = await reader.read({ after, filter, limit, ...by, budgetMs: READ_BUDGET_MS })
     requireCompleteReplica(reader.replica)
     if (epoch !== null && reader.epoch !== epoch) throw retryLater('unavailable', 'the log has a new epoch')
     if (wanted.isResumed && reader.oldest - 1 > after) throw tooOld(reader.cursorAt(reader.oldest - 1))

@@ -58,12 +58,12 @@ export function filterTestRoute(reader: Reader): Route {
     },
     answers: { 200: { meaning: 'What the filter did to the last events.', schema: trialSchema } },
     problems: ['filter_invalid'],
-    async handle({ query, body, response, gone }) {
+    async handle({ query, body, response, caller, gone }) {
       query.check()
       const { filter: unread, last, limit } = readBody(requestSchema, body)
       const filter = parseFilter(unread, 'filter')
       requireCompleteReplica(reader.replica)
-      const trial = await tryFilter(reader, filter, { last, limit, signal: gone })
+      const trial = await tryFilter(reader, filter, { last, limit, signal: gone, caller: caller.tokenId })
       if (!gone.aborted) sendJson(response, 200, encodeTrial(trial))
     },
   }
@@ -73,7 +73,7 @@ export function filterTestRoute(reader: Reader): Route {
 async function tryFilter(
   reader: Reader,
   filter: Filter,
-  { last, limit, signal }: { last: number; limit: number; signal: AbortSignal },
+  { last, limit, signal, caller }: { last: number; limit: number; signal: AbortSignal; caller: string },
 ) {
   const end = reader.latest
   const start = Math.min(end, Math.max(reader.oldest - 1, end - last))
@@ -82,7 +82,7 @@ async function tryFilter(
   let matched = 0
   let shown: StoredEvent[] = []
   while (position < end && !signal.aborted) {
-    const read = await reader.read({ after: position, filter, limit: WINDOW, signal })
+    const read = await reader.read({ after: position, filter, limit: WINDOW, signal, caller })
     const seen = read.events.filter(({ sequence }) => sequence <= end)
     const matches = seen.filter(({ type }) => !isGap(type))
     gaps += seen.length - matches.length

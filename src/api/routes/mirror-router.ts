@@ -46,6 +46,6 @@ function callerOf(key: string | undefined, authenticate: Authenticate): MirrorCa
   const caller = key === undefined ? 'unknown' : authenticate(key)
   if (caller === 'loading') throw tokensLoading()
   if (caller === 'unknown' || caller === 'expired') return null
-  if (caller.scopes.includes('events:read')) return { plan: 'enterprise' }
+  if (caller.scopes.includes('events:read')) return { plan: 'enterprise', id: caller.tokenId }
   throw new HttpProblem('forbidden', 'this key does not have the scope events:read')
 }

@@ -76,28 +76,28 @@ export function archiveItemStore(items: ArchiveItems, isLog = true): ItemStore {
     raw,
   })
   return {
-    async pageBefore(selection, position, limit, gone) {
+    async pageBefore(selection, position, limit, gone, caller) {
       const [place, end] = position?.split(SEPARATOR) ?? []
       const before = place === undefined ? items.archive.latest + 1 : sequenceIn(items, place, isLog)
       const asOf = place === undefined ? items.archive.latest : sequenceIn(items, end ?? '', isLog)
       const range = { after: 0, through: before - 1, asOf }
-      const page = await items.newest(selection, range, limit, gone)
+      const page = await items.newest(selection, range, limit, gone, caller)
       const shown = page.items.map(stored)
       const last = shown.at(-1)
       const next = page.more && last !== undefined ? `${last.cursor}${SEPARATOR}${cursorAt(asOf, 0)}` : null
       return { items: shown, next }
     },
-    async newestSince(selection, cursor, limit, gone) {
+    async newestSince(selection, cursor, limit, gone, caller) {
       const range = {
         after: sequenceIn(items, cursor, isLog),
         through: items.archive.latest,
         asOf: items.archive.latest,
       }
-      const page = await items.newest(selection, range, limit, gone)
+      const page = await items.newest(selection, range, limit, gone, caller)
       return { items: page.items.map(stored), more: page.more }
     },
-    async pageAt(selection, offset, limit, gone) {
-      const page = await items.numbered(selection, offset, limit, gone)
+    async pageAt(selection, offset, limit, gone, caller) {
+      const page = await items.numbered(selection, offset, limit, gone, caller)
       return { items: page.items.map(stored), total: page.total }
     },
     byGuid: (guid) => items.byGuid(guid),

@@ -27,7 +27,8 @@ export interface Item extends ItemPosition {
 }
 
 /**
- * Reads items. Methods that take `gone` return what they have when it aborts. Every method throws as `Database` does, and
+ * Reads items. Methods that take `gone` return what they have when it aborts; `caller` is whose
+ * search it is, see `search-slices.ts`. Every method throws as `Database` does, and
  * `log_unavailable` when the replica was rebuilt meanwhile.
  */
 export type ArchiveItems = ReturnType<typeof archiveItems>
@@ -60,18 +61,25 @@ export function archiveItems(
       range: ItemRange,
       limit: number,
       gone: AbortSignal,
+      caller?: string,
     ): Promise<{ items: Item[]; more: boolean }> {
       const search = itemSearch(archive, selection)
       const positions: ItemPosition[] = []
-      await scanDown(parts, search, range, gone, {
-        skips: (counts, end) => counts.matching(end) === 0,
-        look(rest) {
-          // One more than wanted shows whether there are more.
-          const window = itemWindow(archive, clock, search, rest, limit + 1 - positions.length)
-          positions.push(...window.positions)
-          return { ...window, isDone: positions.length > limit }
+      await scanDown(
+        parts,
+        search,
+        range,
+        { gone, caller },
+        {
+          skips: (counts, end) => counts.matching(end) === 0,
+          look(rest) {
+            // One more than wanted shows whether there are more.
+            const window = itemWindow(archive, clock, search, rest, limit + 1 - positions.length)
+            positions.push(...window.positions)
+            return { ...window, isDone: positions.length > limit }
+          },
         },
-      })
+      )
       return { items: withText(archive, positions.slice(0, limit)), more: positions.length > limit }
     },
     /** `limit` items after the `offset` newest, and how many match in all. */
@@ -80,38 +88,45 @@ export function archiveItems(
       offset: number,
       limit: number,
       gone: AbortSignal,
+      caller?: string,
     ): Promise<{ items: Item[]; total: number }> {
       const search = itemSearch(archive, selection)
       const range = { after: 0, through: archive.latest, asOf: archive.latest }
       const positions: ItemPosition[] = []
       let total = 0
-      await scanDown(parts, search, range, gone, {
-        skips(counts, end) {
-          const count = counts.visible(end, range.asOf)
-          const isOnPage = total < offset + limit && total + (count ?? 0) > offset
-          if (count === null || (count > 0 && isOnPage)) return false
-          total += count
-          return true
-        },
-        look(rest) {
-          /** Where the page begins and ends among this window's items. */
-          const first = Math.max(0, offset - total)
-          const end = Math.max(0, offset + limit - total)
-          if (search.matches === null) {
-            const { count, position } = countWindow(archive, search, rest)
-            if (first < count && end > 0) {
-              const page = { offset: first, limit: end - first }
-              positions.push(...positionsBetween(archive, search, { ...rest, after: position }, page))
-            }
+      await scanDown(
+        parts,
+        search,
+        range,
+        { gone, caller },
+        {
+          skips(counts, end) {
+            const count = counts.visible(end, range.asOf)
+            const isOnPage = total < offset + limit && total + (count ?? 0) > offset
+            if (count === null || (count > 0 && isOnPage)) return false
             total += count
-            return { matching: [], position }
-          }
-          const window = itemWindow(archive, clock, search, rest, Number.MAX_SAFE_INTEGER)
-          positions.push(...window.positions.slice(first, end))
-          total += window.positions.length
-          return window
+            return true
+          },
+          look(rest) {
+            /** Where the page begins and ends among this window's items. */
+            const first = Math.max(0, offset - total)
+            const end = Math.max(0, offset + limit - total)
+            if (search.matches === null) {
+              const { count, position } = countWindow(archive, search, rest)
+              if (first < count && end > 0) {
+                const page = { offset: first, limit: end - first }
+                positions.push(...positionsBetween(archive, search, { ...rest, after: position }, page))
+              }
+              total += count
+              return { matching: [], position }
+            }
+            const window = itemWindow(archive, clock, search, rest, Number.MAX_SAFE_INTEGER)
+            positions.push(...window.positions.slice(first, end))
+            total += window.positions.length
+            return window
+          },
         },
-      })
+      )
       return { items: withText(archive, positions), total }
     },
     /** JSON text of the latest revision with that guid, or null. */
@@ -134,12 +149,12 @@ async function scanDown(
   { archive, slices, cache }: ItemsParts,
   search: ItemSearch,
   range: ItemRange,
-  gone: AbortSignal,
+  { gone, caller }: { gone: AbortSignal; caller: string | undefined },
   scan: Scan,
 ): Promise<void> {
   const { epoch } = archive
   const inSlice = async <T>(look: () => T): Promise<T> => {
-    const result = await slices.run(look)
+    const result = await slices.run(look, caller)
     if (archive.epoch === epoch) return result
     throw new BridgeError('log_unavailable', 'the local replica of the log was rebuilt during this read')
   }

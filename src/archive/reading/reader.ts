@@ -12,12 +12,14 @@ import type { Search, Window } from './query.ts'
 import { countBack, readWindow } from './query.ts'
 import type { RecentEvents } from './recent-events.ts'
 import { SearchCache } from './search-cache.ts'
-import { createSearchSlices, type SearchSlices } from './search-slices.ts'
+import { createSearchSlices, OWN_SEARCHES, type SearchSlices } from './search-slices.ts'
 
 /** Most JSON that one read returns, give or take one event. */
 const READ_BYTES = 8 * 1024 * 1024
 /** Events in memory that are inspected before the event loop may run other work. */
 const RECENT_EVENTS_PER_STEP = 2000
+/** So few events in memory are matched at once; more take a time slice as those on disk do. */
+const FEW_RECENT_EVENTS = 200
 
 /** What to read. */
 export interface ReadRequest {
@@ -30,6 +32,10 @@ export interface ReadRequest {
   /** Most JSON wanted, bytes, give or take one event; 8 MiB by default. */
   maxBytes?: number
   signal: AbortSignal
+  /** Who reads, a token or a part of the bridge: search time is shared among callers. By default the bridge itself. */
+  caller?: string
+  /** Whether the caller waits for the answer, so that the searches of others hold back; by default it does not. */
+  isUrgent?: boolean
   /** Time after which the read returns what it has; by default it goes on to the limit or the end. */
   budgetMs?: number
 }
@@ -97,8 +103,12 @@ export function createReader(
      * The position from which exactly the last `count` matching events follow; before the oldest where fewer match.
      * An abort ends it early, with fewer.
      */
-    beforeLast: (filter: Filter | null, count: number, signal: AbortSignal): Promise<number> =>
-      beforeLast(parts, searches.for(filter), { count, signal }),
+    beforeLast: (
+      filter: Filter | null,
+      count: number,
+      signal: AbortSignal,
+      caller?: string,
+    ): Promise<number> => beforeLast(parts, searches.for(filter), { count, signal, caller }),
     /** Resolves when `latest` exceeds `sequence`, when the replica is emptied, or the signal aborts. Never rejects. */
     waitBeyond: (sequence: number, signal: AbortSignal): Promise<void> =>
       recentEvents.waitBeyond(sequence, signal),
@@ -108,22 +118,26 @@ export function createReader(
 async function read(parts: ReaderParts, search: Search, request: ReadRequest): Promise<ReadResult> {
   const { archive, recentEvents, clock, slices } = parts
   const untilMs = request.budgetMs === undefined ? Number.POSITIVE_INFINITY : clock.now() + request.budgetMs
-  const maxBytes = request.maxBytes ?? READ_BYTES
+  const { maxBytes = READ_BYTES, caller = OWN_SEARCHES } = request
+  if (request.isUrgent) slices.need(caller)
   const events: StoredEvent[] = []
   let bytes = 0
   let position = request.after
   while (position < recentEvents.latest && !request.signal.aborted) {
     const range = { after: position, limit: request.limit - events.length, maxBytes: maxBytes - bytes }
     const isRecent = position >= recentEvents.first - 1
-    const step = (): Window => readStep(parts, search, range)
-    const window = isRecent ? step() : await slices.run(step)
+    const isCheap =
+      isRecent && (search.matches === null || recentEvents.latest - position <= FEW_RECENT_EVENTS)
+    const step = (): Window =>
+      request.signal.aborted ? { events: [], position } : readStep(parts, search, range)
+    const window = isCheap ? step() : await slices.run(step, caller)
     for (const event of window.events) {
       events.push(event)
       bytes += event.json.length
     }
     position = window.position
     if (events.length >= request.limit || bytes >= maxBytes || clock.now() >= untilMs) break
-    if (isRecent && position < recentEvents.latest) await yieldToEventLoop()
+    if (isCheap && position < recentEvents.latest) await yieldToEventLoop()
   }
   const last = events.at(-1)
   const cursor = last?.sequence === position ? last.cursor : archive.cursorAt(position)
@@ -167,7 +181,7 @@ function readRecent(recentEvents: RecentEvents, search: Search, range: StepRange
 async function beforeLast(
   { archive, recentEvents, clock, slices }: ReaderParts,
   search: Search,
-  wanted: { count: number; signal: AbortSignal },
+  wanted: { count: number; signal: AbortSignal; caller: string | undefined },
 ): Promise<number> {
   const floor = archive.oldest - 1
   if (search.matches === null) return Math.max(floor, recentEvents.latest - wanted.count)
@@ -175,7 +189,7 @@ async function beforeLast(
   let missing = wanted.count
   while (missing > 0 && position > floor && !wanted.signal.aborted) {
     const range = { from: position, floor, count: missing }
-    const window = await slices.run(() => countBack(archive, clock, search, range))
+    const window = await slices.run(() => countBack(archive, clock, search, range), wanted.caller)
     missing -= window.found
     position = window.position
   }

@@ -81,20 +81,20 @@ export class FrameBatches {
     this.#signal = signal
   }
 
-  /** The batch after `after`; not a promise if it is cached. Rejects with a fault of the store. */
-  next(key: BatchKey, after: number): FrameBatch | Promise<FrameBatch> {
-    if (!key.isShared) return this.#read(key, after)
+  /** The batch after `after`, read for that caller; not a promise if it is cached. Rejects with a fault of the store. */
+  next(key: BatchKey, after: number, caller?: string): FrameBatch | Promise<FrameBatch> {
+    if (!key.isShared) return this.#read(key, after, caller)
     const name = `${this.#reader.epoch} ${key.id} ${after}`
     const known = this.#cache.get(name) ?? this.#pending.get(name)
     if (known !== undefined) return known
-    const reading = this.#readShared(key, after, name)
+    const reading = this.#readShared(key, after, name, caller)
     this.#pending.set(name, reading)
     return reading
   }
 
-  async #readShared(key: BatchKey, after: number, name: string): Promise<FrameBatch> {
+  async #readShared(key: BatchKey, after: number, name: string, caller?: string): Promise<FrameBatch> {
     try {
-      const batch = await this.#read(key, after)
+      const batch = await this.#read(key, after, caller)
       if (batch.events > 0) this.#store(name, batch)
       return batch
     } finally {
@@ -102,7 +102,7 @@ export class FrameBatches {
     }
   }
 
-  async #read({ filter, framing }: BatchKey, after: number): Promise<FrameBatch> {
+  async #read({ filter, framing }: BatchKey, after: number, caller?: string): Promise<FrameBatch> {
     const reservation = this.#sendBuffers.reserve()
     try {
       const { events, position, cursor } = await this.#reader.read({
@@ -112,6 +112,7 @@ export class FrameBatches {
         maxBytes: reservation.maxBytes,
         signal: this.#signal,
         budgetMs: READ_BUDGET_MS,
+        ...(caller !== undefined && { caller }),
       })
       const bytes = Buffer.concat(framing.events(events, this.#clock.now()))
       return { bytes, events: events.length, position, cursor }

@@ -61,6 +61,7 @@ export class Session implements CaughtUpReader, TimerEntry {
   readonly #client: SessionClient
   readonly #group: ReaderGroup
   readonly #endsMs: number
+  readonly #caller: string | undefined
   #epoch: string | null
   #position: number
   /** The resume point at the position; the client's own cursor if that is ahead of this replica. */
@@ -77,17 +78,18 @@ export class Session implements CaughtUpReader, TimerEntry {
   #readableMs: number | null = null
   #writtenMs: number
 
-  /** `opening`: frames to send first. `endsMs`: when the client is asked to reconnect, so that load spreads over nodes. */
+  /** `opening`: frames to send first. `caller`: the id of the client's token. `endsMs`: when the client is asked to reconnect, so that load spreads over nodes. */
   constructor(
     parts: SessionParts,
     client: SessionClient,
-    options: { filter: Filter | null; start: SessionStart; opening: Buffer; endsMs: number },
+    options: { filter: Filter | null; start: SessionStart; opening: Buffer; endsMs: number; caller?: string },
   ) {
-    const { filter, start, opening, endsMs } = options
+    const { filter, start, opening, endsMs, caller } = options
     this.#parts = parts
     this.#client = client
     this.#group = parts.fanoutIndex.join(filter, client.framing.shared)
     this.#endsMs = endsMs
+    this.#caller = caller
     this.#epoch = start.epoch
     this.#position = start.after
     this.#cursor = start.cursor
@@ -164,7 +166,7 @@ export class Session implements CaughtUpReader, TimerEntry {
     while (this.#mayRead()) {
       if (this.#parts.reader.replica.filling !== null) return this.#wait(this.#parts.fanoutIndex.ahead)
       if (!this.#followLog()) return
-      const next = this.#parts.frameBatches.next(this.#group, this.#position)
+      const next = this.#parts.frameBatches.next(this.#group, this.#position, this.#caller)
       if (next instanceof Promise) {
         this.#isReading = true
         // Closures are made here, not in the constructor: thousands of idle sessions would each hold both.

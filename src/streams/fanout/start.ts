@@ -33,14 +33,14 @@ export type ResolvedStart = { kind: 'from'; start: SessionStart } | { kind: 'too
  */
 export async function startAt(
   parts: { reader: Reader; clock: Clock },
-  wanted: { from: From; filter: Filter | null; onGap: OnGap },
+  wanted: { from: From; filter: Filter | null; onGap: OnGap; caller?: string },
   gone: AbortSignal,
 ): Promise<ResolvedStart> {
   const { reader, clock } = parts
-  const { from, filter, onGap } = wanted
+  const { from, onGap } = wanted
   const { epoch } = reader
   if (from.kind !== 'after') {
-    const after = await positionOf(reader, from, filter, gone)
+    const after = await positionOf(reader, from, wanted, gone)
     // The log was started afresh during the search: its result is no position in the new one.
     if (reader.epoch !== epoch) return await startAt(parts, wanted, gone)
     return { kind: 'from', start: { epoch, after, cursor: reader.cursorAt(after), localGap: null } }
@@ -54,7 +54,7 @@ export async function startAt(
 async function positionOf(
   reader: Reader,
   from: Exclude<From, { kind: 'after' }>,
-  filter: Filter | null,
+  { filter, caller }: { filter: Filter | null; caller?: string },
   gone: AbortSignal,
 ): Promise<number> {
   switch (from.kind) {
@@ -65,6 +65,6 @@ async function positionOf(
     case 'since':
       return reader.sequenceSince(from.timeMs)
     case 'tail':
-      return await reader.beforeLast(filter, from.count, gone)
+      return await reader.beforeLast(filter, from.count, gone, caller)
   }
 }

@@ -237,7 +237,8 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
   async #subscribe(command: StreamCommand & { action: 'subscribe' }): Promise<void> {
     const { context } = this.#options
     if (!(await this.#replicaComplete())) return
-    const found = await this.#whileOpen((signal) => startAt(context, command, signal))
+    const caller = this.#identity?.caller.tokenId ?? ''
+    const found = await this.#whileOpen((signal) => startAt(context, { ...command, caller }, signal))
     if (found.kind === 'too_old') {
       const detail = `the events after this cursor are no longer kept; oldest=${found.oldest}`
       throw new StreamRefusal(410, detail, 4010)
@@ -258,6 +259,7 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
       start: found.start,
       opening: Buffer.concat(subscribed),
       endsMs: context.endsMs(),
+      caller,
     })
     this.#session.start()
   }

@@ -50,7 +50,11 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
     this.#context.tokenExpiry.add(this.#caller.ended, this)
     this.#response.on('close', this.#finish)
     const endsMs = this.#context.endsMs()
-    this.#session = new Session(this.#context, this, { filter, start, opening: RETRY_FRAME, endsMs })
+    this.#session = new Session(this.#context, this, {
+      ...{ filter, start, endsMs },
+      opening: RETRY_FRAME,
+      caller: this.#caller.tokenId,
+    })
     this.#session.start()
   }
 

@@ -55,7 +55,8 @@ async function handle(context: StreamContext, call: Call): Promise<void> {
   const freeSlots = takeSlots(context, call)
   let stream: SseStream | null = null
   try {
-    const start = await startAt(context, { from, filter, onGap: 'refuse' }, call.gone)
+    const wanted = { from, filter, onGap: 'refuse', caller: call.caller.tokenId } as const
+    const start = await startAt(context, wanted, call.gone)
     if (start.kind === 'too_old') throw tooOld(start.oldest)
     if (call.request.method === 'HEAD') {
       call.response.writeHead(200, HEADERS).end()

@@ -61,7 +61,13 @@ export class DeliveryEvents {
     if (event !== undefined) return { kind: 'event', event }
     const reader = this.#reader
     if (reader.replica.filling !== null || sequence > reader.latest) return { kind: 'later' }
-    const { events } = await reader.read({ after: sequence - 1, filter: null, limit: 1, signal })
+    const { events } = await reader.read({
+      after: sequence - 1,
+      filter: null,
+      limit: 1,
+      signal,
+      caller: 'webhooks',
+    })
     const [found] = events
     if (found?.sequence === sequence) return { kind: 'event', event: this.of(found) }
     return signal.aborted || sequence >= reader.oldest ? { kind: 'later' } : { kind: 'dropped' }

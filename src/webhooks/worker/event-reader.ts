@@ -20,6 +20,8 @@ const SHARED_PAGE = 500
 /** Most matching events of one read for one endpoint, and its time. */
 const OWN_PAGE = 32
 const OWN_BUDGET_MS = 50
+/** Endpoints that catch up or replay read as one caller, and need the event loop for their deliveries. */
+const OWN_READS = { caller: 'webhooks', isUrgent: true } as const
 /** A waiting read looks so often whether the log has another epoch. */
 const EPOCH_CHECK_MS = 30_000
 
@@ -165,7 +167,14 @@ export class ShardEventReader {
     const limit = Math.min(OWN_PAGE, machine.room())
     if (worker.isJoined || limit < 1) return
     const after = machine.cursors.live.progress.readTo
-    const read = await this.#reader.read({ after, filter, limit, budgetMs: OWN_BUDGET_MS, signal })
+    const read = await this.#reader.read({
+      after,
+      filter,
+      limit,
+      budgetMs: OWN_BUDGET_MS,
+      signal,
+      ...OWN_READS,
+    })
     if (!this.#isStill(worker, filter, signal)) return
     for (const event of read.events) {
       if (event.facts.kind !== 'gap' || wantsGaps(filter))
@@ -191,6 +200,7 @@ export class ShardEventReader {
       limit: only === null ? limit : 1,
       budgetMs: OWN_BUDGET_MS,
       signal,
+      ...OWN_READS,
     })
     if (!this.#isStill(worker, filter, signal)) return
     for (const event of read.events) {

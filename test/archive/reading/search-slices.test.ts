@@ -45,3 +45,38 @@ test('search steps that take no time run at once, and an error rejects only its 
   await expect(failing).rejects.toThrow('damaged')
   expect(await Promise.all(good)).toEqual([1, 2, 3])
 })
+
+test('a caller with many searches leaves every second time slice to a caller with one', async () => {
+  const clock = createManualClock()
+  const slices = createSearchSlices(clock)
+  const step = (): void => clock.advance(15)
+  for (let count = 0; count < 200; count++) void slices.run(step, 'busy')
+  let done = 0
+  void (async () => {
+    for (let time = 0; time < 5; time++) {
+      await slices.run(step, 'other')
+      done += 1
+    }
+  })()
+  for (let tick = 1; tick <= 11; tick++) await yieldToEventLoop()
+  expect(done).toBe(5)
+})
+
+test('while another caller needs the event loop, a caller with many searches gets an eighth of the time', async () => {
+  const clock = createManualClock()
+  const slices = createSearchSlices(clock)
+  let busyMs = 0
+  const step = (): void => {
+    busyMs += 15
+    clock.advance(15)
+  }
+  for (let count = 0; count < 200; count++) void slices.run(step, 'busy')
+  const startMs = clock.now()
+  while (clock.now() < startMs + 10_000) {
+    slices.need('webhooks')
+    clock.advance(1)
+    await yieldToEventLoop()
+  }
+  expect(busyMs).toBeGreaterThan(1000)
+  expect(busyMs).toBeLessThan(1600)
+})
