@@ -20,7 +20,7 @@ export interface ReplayCount {
 export async function countReplay(
   { reader, clock }: { reader: Reader; clock: Clock },
   filter: Filter,
-  { after, until }: { after: number; until: number },
+  { after, until, caller }: { after: number; until: number; caller: string },
   signal: AbortSignal,
 ): Promise<ReplayCount> {
   let count = 0
@@ -28,7 +28,8 @@ export async function countReplay(
   const last = Math.min(until, reader.latest)
   const endMs = clock.now() + COUNT_MS
   while (position < last && !signal.aborted && clock.now() < endMs) {
-    const read = await reader.read({ after: position, filter, limit: PAGE, budgetMs: PAGE_BUDGET_MS, signal })
+    const page = { after: position, filter, limit: PAGE, budgetMs: PAGE_BUDGET_MS }
+    const read = await reader.read({ ...page, caller, signal })
     const wanted = read.events.filter(
       ({ sequence, facts }) => sequence <= last && (facts.kind !== 'gap' || wantsGaps(filter)),
     )

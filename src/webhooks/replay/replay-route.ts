@@ -8,6 +8,7 @@ import { requireCompleteReplica } from '../../archive/replica/replica-incomplete
 import { retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
+import { createPlaces } from '../../lifecycle/places.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 import { newId } from '../../registry/ids.ts'
@@ -18,11 +19,12 @@ import { COUNT_MS, countReplay, type ReplayCount } from './replay-count.ts'
 import { MAX_REPLAY_BODY_BYTES, readReplay, replayBody } from './replay-request.ts'
 import { type FindEvents, type ReplayWindow, windowOf } from './replay-window.ts'
 
-/** Most windows that a node counts at a time: each reads as fast as it may. */
-const MOST_COUNTS = 4
+/** Most windows that a node counts at a time, and of one tenant: each reads as fast as it may. */
+const MOST_COUNTS = 8
+const MOST_COUNTS_OF_TENANT = 4
 
 /** Counts, unless too many are under way. @throws HttpProblem `too_many` */
-type Counts = (count: () => Promise<ReplayCount>) => Promise<ReplayCount>
+type Counts = (tenant: string, count: () => Promise<ReplayCount>) => Promise<ReplayCount>
 
 /** What the route works with. */
 export interface ReplayRouteOptions {
@@ -100,28 +102,33 @@ function refuseWhereMany({ id }: Endpoint, commands: Commands): void {
 }
 
 function createCounts(): Counts {
-  let underWay = 0
-  return async (count) => {
-    if (underWay >= MOST_COUNTS) throw retryLater('too_many', 'this node counts as many replays as it can')
-    underWay += 1
+  const places = createPlaces(MOST_COUNTS, MOST_COUNTS_OF_TENANT)
+  return async (tenant, count) => {
+    const free = places.take(tenant)
+    if (free === 'share_full')
+      throw retryLater('too_many', 'this node counts as many replays of this tenant as it does at a time')
+    if (free === 'full') throw retryLater('too_many', 'this node counts as many replays as it can')
     try {
       return await count()
     } finally {
-      underWay -= 1
+      free()
     }
   }
 }
 
 async function count(
-  { gone }: Call,
-  { id, filter }: Endpoint,
+  { gone, caller }: Call,
+  { id, tenant, filter }: Endpoint,
   window: ReplayWindow,
   onlyDead: boolean,
   { commands, reader, clock, counts }: ReplayRouteOptions & { counts: Counts },
 ): Promise<ReplayCount> {
   const { after, until, only } = window
   if (only !== null) return { count: only.length, more: false }
-  if (!onlyDead) return counts(() => countReplay({ reader, clock }, filter, { after, until }, gone))
+  if (!onlyDead)
+    return counts(tenant, () =>
+      countReplay({ reader, clock }, filter, { after, until, caller: caller.tokenId }, gone),
+    )
   const question = { kind: 'count', after, until, atMs: clock.now() } as const
   const dead = await commands.count(id, newId('rp', clock.now()), question, gone)
   if (dead !== null) return { count: dead, more: false }

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { attemptOutcomes, outcomeOf } from '../../core/attempt-end.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
+import { createPlaces } from '../../lifecycle/places.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
@@ -19,8 +20,9 @@ import { attemptPhases } from './attempt-timer.ts'
 import { type Attempted, type PostMeans, postEvent } from './delivery.ts'
 import { systemDelivery, TEST_TYPE, testEvent } from './system-event.ts'
 
-/** Maximum of concurrent tests on a node; an endpoint has one at a time. */
-const MOST_TESTS = 16
+/** Maximum of concurrent tests on a node, and of one tenant; an endpoint has one at a time. */
+const MOST_TESTS = 32
+const MOST_TESTS_OF_TENANT = 8
 
 /** What the route works with. */
 export interface TestRouteOptions extends PostMeans {
@@ -45,6 +47,7 @@ const testSchema = z.object({
 /** The route. */
 export function testRoute(options: TestRouteOptions): Route {
   const underWay = new Set<string>()
+  const places = createPlaces(MOST_TESTS, MOST_TESTS_OF_TENANT)
   return {
     method: 'POST',
     path: `${ONE_ENDPOINT_PATH}/test`,
@@ -56,15 +59,18 @@ export function testRoute(options: TestRouteOptions): Route {
     async handle(call) {
       call.query.check()
       const endpoint = endpointOf(call, options.endpoints)
-      const { id } = endpoint
+      const { id, tenant } = endpoint
       if (underWay.has(id)) throw retryLater('too_many', 'a test of this endpoint is under way')
-      if (underWay.size >= MOST_TESTS)
-        throw retryLater('too_many', 'this node has as many tests under way as it makes')
+      const free = places.take(tenant)
+      if (free === 'share_full')
+        throw retryLater('too_many', `this tenant has ${MOST_TESTS_OF_TENANT} tests under way on this node`)
+      if (free === 'full') throw retryLater('too_many', 'this node has as many tests under way as it makes')
       underWay.add(id)
       try {
         await sendTest(call, endpoint, options)
       } finally {
         underWay.delete(id)
+        free()
       }
     },
   }

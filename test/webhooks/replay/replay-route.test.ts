@@ -131,7 +131,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     expect(asked(api, id)).toHaveLength(10)
   })
 
-  test('counts four at a time on a node, and answers 429 to more', async () => {
+  test('counts four at a time of a tenant, and answers 429 to more, but not to other tenants', async () => {
     const gate = Promise.withResolvers<void>()
     let reads = 0
     const api = await startApi({
@@ -150,12 +150,18 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     await using _ = api
     const token = await tokenOf(api, 'desk', SCOPES)
     const made = await ask(api, token, '/v1/webhooks', 'POST', { url: 'https://hooks.example/in' })
+    const other = await tokenOf(api, 'other', SCOPES)
+    const others = await ask(api, other, '/v1/webhooks', 'POST', { url: 'https://hooks.example/in' })
     const count = () =>
       ask(api, token, `/v1/webhooks/${made.body.id}/replay`, 'POST', { since: BEFORE_ALL, dryRun: true })
     const four = [count(), count(), count(), count()]
     await until(() => reads === 4)
     expect((await count()).body.code).toBe('too_many')
+    const path = `/v1/webhooks/${others.body.id}/replay`
+    const fifth = ask(api, other, path, 'POST', { since: BEFORE_ALL, dryRun: true })
+    await until(() => reads === 5)
     gate.resolve()
+    expect((await fifth).status).toBe(200)
     expect((await Promise.all(four)).map(({ body }) => body.count)).toEqual([10, 10, 10, 10])
     expect((await count()).status).toBe(200)
   })

@@ -109,6 +109,36 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
+  test('tests of one tenant never take the places of another', async () => {
+    const answers: (() => void)[] = []
+    await using receiver = await startReceiver((response) => {
+      answers.push(() => response.writeHead(204).end())
+    })
+    const { api, send } = await testing(receiver.url)
+    await using _ = api
+    const evil = await tokenOf(api, 'evil')
+    const tests = await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const id = newId('ep', 0)
+        const secrets = [{ wrapped: api.secrets.wrap(newSecret(), id), untilMs: null }]
+        await api.endpoints.create(wantedEndpoint({ id, tenant: 'evil', url: receiver.url, secrets }))
+        return () => ask(api, evil, `/v1/webhooks/${id}/test`, 'POST')
+      }),
+    )
+    let refused = 0
+    const others = tests.map(async (test) => {
+      const { status } = await test()
+      if (status === 429) refused += 1
+      return status
+    })
+    await until(() => answers.length === 8 && refused === 32)
+    const own = send()
+    await until(() => answers.length === 9)
+    for (const answer of answers) answer()
+    expect((await own).body.outcome).toBe('ok')
+    expect((await Promise.all(others)).filter((status) => status === 200)).toHaveLength(8)
+  })
+
   test('answers 503 if no key opens the secret, and 403 without the scope', async () => {
     const { api, id, send } = await testing('https://hooks.example/in', {
       secrets: [{ wrapped: 'of another key', untilMs: null }],

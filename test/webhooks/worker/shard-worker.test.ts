@@ -237,7 +237,7 @@ describe('a shard worker', () => {
     for (let count = 0; count < 60; count++) world.log.add({ fca: count % 2 === 0 ? 'FR' : 'NAV' })
     await world.run(10_000)
     const { reader } = world.log
-    const window = { after: 10, until: 50 }
+    const window = { after: 10, until: 50, caller: 'desk' }
     const filter = world.endpoints.get('one')?.filter ?? {}
     const parts = { reader, clock: world.clock }
     const counted = await countReplay(parts, filter, window, new AbortController().signal)
