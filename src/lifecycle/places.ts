@@ -13,6 +13,12 @@ export function createPlaces(limit: number, share: number) {
   return {
     limit,
     share,
+    /** How many are taken. */
+    get taken(): number {
+      return taken
+    },
+    /** Whether `take` gives that holder a place now. */
+    hasRoomFor: (holder: string): boolean => taken < limit && (byHolder.get(holder) ?? 0) < share,
     /** Takes a place for that holder. Returns the function that frees it, callable twice. */
     take(holder: string): (() => void) | NoPlace {
       const own = byHolder.get(holder) ?? 0

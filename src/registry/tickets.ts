@@ -3,7 +3,7 @@
  * A ticket is valid for 30 seconds and names an API token, whose rights are looked up when the ticket is used.
  */
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Caller } from '../http/auth.ts'
+import { type Caller, settingsCaller } from '../http/auth.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 
 /** Life of a ticket. */
@@ -13,14 +13,16 @@ export const TICKET_LIFE_MS = 30_000
  * takes about 100 bytes.
  */
 const MOST_USED = 50_000
+/** Share of these that one token may use, but for the token of the settings: five times the streams that it may have. */
+const TOKEN_SHARE = 0.1
 
 const FORM = 't1'
 const PURPOSE = 'disclosure-bridge stream tickets 1'
 const KEY_BYTES = 32
 const CHANCE_BYTES = 16
 
-/** Why a ticket opens nothing: not signed here, too old, shown before, or this node remembers as many as it can. */
-export type NoTicket = 'unknown' | 'expired' | 'used' | 'full'
+/** Why a ticket opens nothing: not signed here, too old, shown before, or this node remembers as many (of its token) as it can. */
+export type NoTicket = 'unknown' | 'expired' | 'used' | 'token_full' | 'full'
 
 /** Keys, clock and, in tests, the number of tickets remembered. */
 export interface TicketsOptions {
@@ -37,8 +39,18 @@ export type Tickets = ReturnType<typeof createTickets>
 export function createTickets({ keys, clock, mostUsed = MOST_USED }: TicketsOptions) {
   const present = signingKey(keys.key)
   const accepted = keys.oldKey === null ? [present] : [present, signingKey(keys.oldKey)]
-  /** The random part of each used ticket, and when that ticket expires. */
-  const used = new Map<string, number>()
+  const share = Math.max(1, Math.floor(mostUsed * TOKEN_SHARE))
+  /** By token: the random part of each used ticket, and when that ticket expires. */
+  const used = new Map<string, Map<string, number>>()
+  let count = 0
+  const forgetExpired = (nowMs: number): void => {
+    count = 0
+    for (const [tokenId, own] of used) {
+      for (const [chance, expiresAtMs] of own) if (expiresAtMs <= nowMs) own.delete(chance)
+      if (own.size === 0) used.delete(tokenId)
+      count += own.size
+    }
+  }
 
   return {
     /** A ticket of the caller's token, and when it expires: with the token if that is sooner. */
@@ -54,13 +66,16 @@ export function createTickets({ keys, clock, mostUsed = MOST_USED }: TicketsOpti
       const facts = factsOf(ticket, accepted)
       if (facts === null) return 'unknown'
       if (facts.expiresAtMs <= nowMs) return 'expired'
-      if (used.has(facts.chance)) return 'used'
-      if (used.size >= mostUsed) {
-        for (const [chance, expiresAtMs] of used) if (expiresAtMs <= nowMs) used.delete(chance)
-      }
-      if (used.size >= mostUsed) return 'full'
-      used.set(facts.chance, facts.expiresAtMs)
-      return { tokenId: facts.tokenId }
+      const { tokenId, chance, expiresAtMs } = facts
+      if (used.get(tokenId)?.has(chance)) return 'used'
+      const most = tokenId === settingsCaller.tokenId ? mostUsed : share
+      if (count >= mostUsed || (used.get(tokenId)?.size ?? 0) >= most) forgetExpired(nowMs)
+      const own = used.get(tokenId) ?? new Map<string, number>()
+      if (own.size >= most) return 'token_full'
+      if (count >= mostUsed) return 'full'
+      used.set(tokenId, own.set(chance, expiresAtMs))
+      count += 1
+      return { tokenId }
     },
   }
 }

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { type ApiServer, startApi, until } from '../support/http/api-server.ts'
+import { knows } from '../support/http/callers.ts'
 import { liveBytes } from '../support/live-bytes.ts'
 import { metric } from '../support/metric.ts'
 import { largeEvents } from '../support/streams/large-events.ts'
@@ -152,7 +153,8 @@ describe('a client that sends', () => {
 
 test('unauthenticated clients that send as much as allowed cost 32 KiB each, both ends counted', async () => {
   const count = 200
-  await using api = await startApi({ maxClients: 10 * count })
+  // One loopback address has four fifths of the tenth for clients that have not authenticated yet.
+  await using api = await startApi({ maxClients: 20 * count })
   const before = await liveBytes()
   const unfinished = frame(text, 'x'.repeat(4000))
   const strangers = await Promise.all(
@@ -168,6 +170,38 @@ test('unauthenticated clients that send as much as allowed cost 32 KiB each, bot
   api.clock.advance(10_000)
   for (const { ended } of strangers) expect(await ended).toBe(4001)
   await isUnharmed(api)
+})
+
+test('large filters of one token are refused beyond 8 MiB on either transport, and leave room for other tokens', async () => {
+  const authenticate = knows({ many: {}, other: {} })
+  await using api = await startApi({ authenticate })
+  const subscribe = async (token: string, first: number) => {
+    const client = await openStream(api, { headers: { authorization: `Bearer ${token}` } })
+    const symbols = Array.from(
+      { length: 10_000 },
+      (_, at) => `SYMBOL-${String(first + at).padStart(12, '0')}`,
+    )
+    client.send({ action: 'subscribe', filter: { symbols } })
+    await until(() => client.types().some((type) => type === 'subscribed' || type === 'error'))
+    return client
+  }
+  const clients = []
+  let accepted = 0
+  for (let count = 0; count < 60; count++) {
+    const client = await subscribe('many', count * 10_000)
+    clients.push(client)
+    if (client.types().includes('subscribed')) accepted += 1
+    else expect((await client.next('error')).detail).toMatch(/filters of this token's streams/)
+  }
+  expect(accepted).toBe(Math.floor((8 * MIB) / (220_000 + '{"symbols":[]}'.length)))
+  clients.push(await subscribe('other', 0))
+  expect(clients.at(-1)?.types()).toContain('subscribed')
+  for (const { webSocket } of clients) webSocket.close()
+  await until(async () => (await openStreams(api)) === 0)
+  const again = await subscribe('many', 0)
+  expect(again.types()).toContain('subscribed')
+  again.webSocket.close()
+  await again.closed
 })
 
 describe('a client that never reads', () => {

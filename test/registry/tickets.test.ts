@@ -85,19 +85,38 @@ describe('a ticket', () => {
 describe('the memory of used tickets', () => {
   test('is limited; when full it refuses tickets and forgets none', () => {
     const tickets = node(undefined, 2)
-    const [first, second, third] = [1, 2, 3].map(() => tickets.give(TOKEN).ticket)
-    expect(tickets.take(first ?? '')).toMatchObject(TOKEN_ID)
-    expect(tickets.take(second ?? '')).toMatchObject(TOKEN_ID)
+    const [first, second, third] = [1, 2, 3].map(
+      (tokenId) => tickets.give({ ...TOKEN, tokenId: `t${tokenId}` }).ticket,
+    )
+    expect(tickets.take(first ?? '')).toMatchObject({ tokenId: 't1' })
+    expect(tickets.take(second ?? '')).toMatchObject({ tokenId: 't2' })
     expect(tickets.take(third ?? '')).toBe('full')
     expect(tickets.take(first ?? '')).toBe('used')
+  })
+
+  test('has a share for each token, so that one leaves room for the tickets of others', () => {
+    const tickets = node(undefined, 20)
+    const use = (tokenId: string) => tickets.take(tickets.give({ ...TOKEN, tokenId }).ticket)
+    expect(['a', 'a', 'a', 'b'].map(use)).toEqual([
+      { tokenId: 'a' },
+      { tokenId: 'a' },
+      'token_full',
+      { tokenId: 'b' },
+    ])
+    for (let count = 0; count < 17; count++) expect(use('settings')).toEqual({ tokenId: 'settings' })
+    expect(use('b')).toBe('full')
+    clock.advance(TICKET_LIFE_MS)
+    expect(use('a')).toEqual({ tokenId: 'a' })
   })
 
   test('drops expired tickets, which makes room', () => {
     const tickets = node(undefined, 2)
     for (let round = 0; round < 5; round += 1) {
-      const [first, second, third] = [1, 2, 3].map(() => tickets.give(TOKEN).ticket)
-      expect(tickets.take(first ?? '')).toMatchObject(TOKEN_ID)
-      expect(tickets.take(second ?? '')).toMatchObject(TOKEN_ID)
+      const [first, second, third] = [1, 2, 3].map(
+        (tokenId) => tickets.give({ ...TOKEN, tokenId: `t${tokenId}` }).ticket,
+      )
+      expect(tickets.take(first ?? '')).toMatchObject({ tokenId: 't1' })
+      expect(tickets.take(second ?? '')).toMatchObject({ tokenId: 't2' })
       expect(tickets.take(third ?? '')).toBe('full')
       clock.advance(TICKET_LIFE_MS)
       expect(tickets.take(first ?? '')).toBe('expired')

@@ -8,6 +8,7 @@ import type { StoredEvent } from '../../archive/store/stored.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { FilterIndex } from '../../core/filter/filter-index.ts'
 import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
+import { FilterRoom, type NoFilterRoom } from '../limits/filter-room.ts'
 import type { SendBuffers } from '../limits/send-buffers.ts'
 import { type BatchKey, type FrameBatch, frameBatchOf } from './frame-batches.ts'
 import type { EventFraming } from './framing.ts'
@@ -56,6 +57,7 @@ export class FanoutIndex {
   readonly #reader: Reader
   readonly #clock: Clock
   readonly #sendBuffers: SendBuffers
+  readonly #filterRoom = new FilterRoom()
   readonly #groups = new Map<string, ReaderGroup>()
   readonly #byFilter = new FilterIndex<ReaderGroup>()
   #groupsMade = 0
@@ -75,16 +77,23 @@ export class FanoutIndex {
     return this.#scannedTo
   }
 
-  /** Adds a reader to the group of this filter and framing. */
-  join(filter: Filter | null, framing: EventFraming): ReaderGroup {
+  /** Why a stream of that token may not use this filter; null where it may. */
+  roomRefusal(token: string, filter: Filter | null, framing: EventFraming): NoFilterRoom | null {
+    return this.#filterRoom.refusal(token, keyOf(filter, framing), filter)
+  }
+
+  /** Adds a reader of that token to the group of this filter and framing. */
+  join(filter: Filter | null, framing: EventFraming, token = ''): ReaderGroup {
     const key = keyOf(filter, framing)
+    this.#filterRoom.add(token, key, filter)
     const group = this.#groups.get(key) ?? this.#addGroup(key, filter, framing)
     group.readers += 1
     return group
   }
 
-  /** Removes a reader from its group. */
-  leave(group: ReaderGroup): void {
+  /** Removes a reader of that token from its group. */
+  leave(group: ReaderGroup, token = ''): void {
+    this.#filterRoom.remove(token, group.key)
     group.readers -= 1
     if (group.readers > 0) return
     this.#groups.delete(group.key)

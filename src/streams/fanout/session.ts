@@ -87,7 +87,7 @@ export class Session implements CaughtUpReader, TimerEntry {
     const { filter, start, opening, endsMs, caller } = options
     this.#parts = parts
     this.#client = client
-    this.#group = parts.fanoutIndex.join(filter, client.framing.shared)
+    this.#group = parts.fanoutIndex.join(filter, client.framing.shared, caller)
     this.#endsMs = endsMs
     this.#caller = caller
     this.#epoch = start.epoch
@@ -121,7 +121,7 @@ export class Session implements CaughtUpReader, TimerEntry {
     const { fanoutIndex, timerWheel } = this.#parts
     timerWheel.clear(this)
     this.#leaveWaiting()
-    fanoutIndex.leave(this.#group)
+    fanoutIndex.leave(this.#group, this.#caller)
   }
 
   /** The client has taken everything: read on. */

@@ -238,6 +238,7 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
     const { context } = this.#options
     if (!(await this.#replicaComplete())) return
     const caller = this.#identity?.caller.tokenId ?? ''
+    context.checkFilterRoom(caller, command.filter, this.framing.shared)
     const found = await this.#whileOpen((signal) => startAt(context, { ...command, caller }, signal))
     if (found.kind === 'too_old') {
       const detail = `the events after this cursor are no longer kept; oldest=${found.oldest}`

@@ -4,10 +4,12 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Reader } from '../../archive/reading/reader.ts'
+import type { Filter } from '../../core/filter/filter.ts'
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { FanoutIndex } from '../fanout/fanout-index.ts'
 import { FrameBatches } from '../fanout/frame-batches.ts'
+import type { EventFraming } from '../fanout/framing.ts'
 import type { StreamMetrics } from '../fanout/stream-account.ts'
 import {
   capacityFor,
@@ -20,6 +22,7 @@ import { SendBuffers } from '../limits/send-buffers.ts'
 import { TickBudget } from '../limits/tick-budget.ts'
 import { TimerWheel } from '../limits/timer-wheel.ts'
 import { TokenExpiry } from '../limits/token-expiry.ts'
+import { noFilterRoomReason, StreamRefusal } from './refusal.ts'
 
 /** What streams of either transport need. */
 export interface ContextOptions {
@@ -65,17 +68,25 @@ export function createContext(options: ContextOptions, stopping: AbortSignal) {
   if (warning !== null) logger.warn('streams.capacity_lowered', { maxClients, warning })
   const sendBuffers = new SendBuffers()
   const tickBudget = new TickBudget()
+  const fanoutIndex = new FanoutIndex(reader, clock, sendBuffers)
   return {
     ...{ reader, clock, chance, metrics, logger, stallMs, stopping, sendBuffers, tickBudget },
     frameBatches: new FrameBatches(reader, clock, sendBuffers, stopping),
-    fanoutIndex: new FanoutIndex(reader, clock, sendBuffers),
+    fanoutIndex,
     timerWheel: new TimerWheel(clock, tickBudget),
     /** Slots for the streams of both transports. */
     connectionSlots: createConnectionSlots(maxClients),
     tokenSlots: createTokenSlots(maxPerToken),
     /** The key under which the client's address is counted; null where it is not. */
     addressOf: (request: IncomingMessage) => addressKey(remoteAddress(request)),
+    /** The client address itself, also where it is not counted; empty where it is unknown. */
+    remoteOf: (request: IncomingMessage) => remoteAddress(request) ?? '',
     tokenExpiry: new TokenExpiry(tickBudget),
+    /** @throws StreamRefusal 410 where there is no room for this filter of a WebSocket */
+    checkFilterRoom(token: string, filter: Filter | null, framing: EventFraming): void {
+      const noRoom = fanoutIndex.roomRefusal(token, filter, framing)
+      if (noRoom !== null) throw new StreamRefusal(410, noFilterRoomReason(noRoom))
+    },
     /** All open streams. */
     open: new Set<Stoppable>(),
     /** A random delay after which a client that is sent away should reconnect, ms. */

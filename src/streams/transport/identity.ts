@@ -26,6 +26,7 @@ const ticketRefusals: Record<NoTicket, [detail: string, closeCode: CloseCode]> =
   unknown: ['this ticket is not valid; POST /v1/tickets gives one', 4001],
   expired: [`this ticket has expired: it is valid for ${SECONDS} s; get another`, 4001],
   used: ['this ticket was used before: it opens one connection; get another', 4001],
+  token_full: [`this token used too many tickets in the last ${SECONDS} s; get another later`, 4100],
   full: [`too many tickets were used in the last ${SECONDS} s; get another later`, 4100],
 }
 

@@ -3,6 +3,7 @@
  * docs/use/websocket.md explains each.
  */
 import type { ConnectionSlots, NoSlot } from '../limits/connection-slots.ts'
+import type { NoFilterRoom } from '../limits/filter-room.ts'
 
 /** Numbers of `error` messages with their names. */
 export const errorNames = {
@@ -68,6 +69,13 @@ export function noUnauthenticatedSlotReason(why: NoSlot, { limit, perAddress }: 
   return why === 'full'
     ? `${limit} connections wait to authenticate here already; come back later`
     : `${perAddress} connections of your address wait to authenticate already; come back later`
+}
+
+/** The same when a filter is too large beside the others. */
+export function noFilterRoomReason(why: NoFilterRoom): string {
+  return why === 'full'
+    ? 'the filters of all streams of this node take all the memory that they may; come back later, or name fewer identifiers'
+    : "the filters of this token's streams take all the memory that they may; use one filter for several streams, or name fewer identifiers"
 }
 
 /** Codes with which the ws library closes by itself on broken frames (RFC 6455 §7.4.1). */

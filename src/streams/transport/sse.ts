@@ -11,7 +11,8 @@ import { retryLater, tooOld } from '../../http/problem.ts'
 import type { Call, Route } from '../../http/route.ts'
 import { type From, MAX_TAIL, startAt } from '../fanout/start.ts'
 import type { StreamContext } from './context.ts'
-import { noSlotReason } from './refusal.ts'
+import { noFilterRoomReason, noSlotReason } from './refusal.ts'
+import { sseFraming } from './sse-frames.ts'
 import { SseStream } from './sse-stream.ts'
 
 /** The route of server-sent events. */
@@ -52,6 +53,9 @@ async function handle(context: StreamContext, call: Call): Promise<void> {
   const { filter, from } = readParameters(call)
   if (context.stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
   requireCompleteReplica(context.reader.replica)
+  const noRoom = context.fanoutIndex.roomRefusal(call.caller.tokenId, filter, sseFraming.shared)
+  if (noRoom !== null)
+    throw retryLater(noRoom === 'full' ? 'over_capacity' : 'too_many', noFilterRoomReason(noRoom))
   const freeSlots = takeSlots(context, call)
   let stream: SseStream | null = null
   try {

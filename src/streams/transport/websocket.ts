@@ -10,6 +10,7 @@ import { Query } from '../../http/parameters.ts'
 import { HttpProblem, problemOf, retryLater } from '../../http/problem.ts'
 import type { Route } from '../../http/route.ts'
 import { endWithProblem, type Upgrade } from '../../http/upgrade.ts'
+import { createPlaces, type Places } from '../../lifecycle/places.ts'
 import type { Output } from '../fanout/socket-writer.ts'
 import { type ConnectionSlots, createConnectionSlots } from '../limits/connection-slots.ts'
 import { MAX_MESSAGE_BYTES, serveConnection, UNAUTHENTICATED_LINGER_MS } from './connection.ts'
@@ -39,6 +40,11 @@ const VERSION = '13'
 const TICKET = 'ticket'
 /** Share of all slots that unauthenticated connections may hold. */
 const UNAUTHENTICATED_SHARE = 0.1
+/**
+ * Share of these that one address of the operator's own networks may hold. It may be a proxy in front of all clients, so
+ * it has more than others; the rest keeps a single client there from locking all others out.
+ */
+const OWN_ADDRESS_SHARE = 0.8
 /**
  * Limits of the ws library. A message slightly above our own limit still arrives, so that its sender gets an error message.
  * Fragments are limited because each costs memory beyond its bytes. `closeTimeout` applies to closes by the library.
@@ -83,13 +89,16 @@ export class WebSocketUpgrade implements Upgrade {
   readonly #server: WebSocketServer
   readonly #framingOf: (subprotocol: Subprotocol) => MessageFraming
   readonly #unauthenticatedSlots: ConnectionSlots
+  /** The same slots by addresses that those do not count. */
+  readonly #byOwnAddress: Places
 
   constructor(context: StreamContext, options: WebSocketOptions) {
     this.#context = context
     this.#options = options
     this.#framingOf = messageFramings({ clock: context.clock, upstream: options.upstream })
-    const unauthenticated = Math.floor(context.connectionSlots.limit * UNAUTHENTICATED_SHARE)
-    this.#unauthenticatedSlots = createConnectionSlots(Math.max(1, unauthenticated))
+    const unauthenticated = Math.max(1, Math.floor(context.connectionSlots.limit * UNAUTHENTICATED_SHARE))
+    this.#unauthenticatedSlots = createConnectionSlots(unauthenticated)
+    this.#byOwnAddress = createPlaces(unauthenticated, Math.ceil(unauthenticated * OWN_ADDRESS_SHARE))
     this.#server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -116,30 +125,28 @@ export class WebSocketUpgrade implements Upgrade {
       endWithProblem(socket, problemOf(error) ?? new HttpProblem('internal', 'internal error'))
       return
     }
-    const address = this.#context.addressOf(request)
     this.#server.handleUpgrade(request, socket, head, (webSocket) =>
-      this.#serve(webSocket, socket, address, presented),
+      this.#serve(webSocket, request, socket, presented),
     )
   }
 
   #serve(
     webSocket: WebSocket,
+    request: IncomingMessage,
     socket: Duplex,
-    address: string | null,
     presented: HandshakeCredential | null,
   ): void {
     const context = this.#context
+    const address = context.addressOf(request)
     const { connectionSlots } = context
     const freeSlot = connectionSlots.take(address)
     if (typeof freeSlot === 'string') {
       return refuseEntry(context, webSocket, noSlotReason(freeSlot, connectionSlots))
     }
-    const unauthenticated = this.#unauthenticatedSlots
-    const freeUnauthenticated = presented === null ? unauthenticated.take(address) : () => {}
+    const freeUnauthenticated = presented === null ? this.#takeUnauthenticated(request) : () => {}
     if (typeof freeUnauthenticated === 'string') {
       freeSlot()
-      const reason = noUnauthenticatedSlotReason(freeUnauthenticated, unauthenticated)
-      return refuseEntry(context, webSocket, reason)
+      return refuseEntry(context, webSocket, freeUnauthenticated)
     }
     const subprotocol = firstKnown([webSocket.protocol]) ?? subprotocols[0]
     serveConnection({
@@ -154,6 +161,25 @@ export class WebSocketUpgrade implements Upgrade {
       onAuthenticated: freeUnauthenticated,
       onClosed: freeSlot,
     })
+  }
+
+  /** Takes a slot for a connection without credential; returns the function that frees it, or why there is none. */
+  #takeUnauthenticated(request: IncomingMessage): (() => void) | string {
+    const address = this.#context.addressOf(request)
+    const slots = this.#unauthenticatedSlots
+    const freeSlot = slots.take(address)
+    if (typeof freeSlot === 'string') return noUnauthenticatedSlotReason(freeSlot, slots)
+    if (address !== null) return freeSlot
+    const own = this.#byOwnAddress
+    const freeOwn = own.take(this.#context.remoteOf(request))
+    if (typeof freeOwn !== 'string') {
+      return () => {
+        freeSlot()
+        freeOwn()
+      }
+    }
+    freeSlot()
+    return noUnauthenticatedSlotReason('address_full', { ...slots, perAddress: own.share })
   }
 }
 

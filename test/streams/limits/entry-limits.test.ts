@@ -143,6 +143,17 @@ test('unauthenticated connections share a tenth of all slots, for 10 s each', as
   await next.next('hello')
 })
 
+test('one private address, which may be a proxy, gets most slots for unauthenticated connections, and never all', async () => {
+  await using api = await start({ maxClients: 50 })
+  for (let count = 0; count < 4; count++) await open(api, '10.0.0.1', {})
+  const { code, reason } = await (await open(api, '10.0.0.1', {})).closed
+  expect(code).toBe(4100)
+  expect(reason).toMatch(/4 connections of your address wait to authenticate/)
+  const other = await open(api, '127.0.0.1', {})
+  other.send(AUTH)
+  await other.next('hello')
+})
+
 describe('one token', () => {
   const authenticate = knows({ reader: {}, other: {} })
 
