@@ -1,6 +1,7 @@
 /**
  * Builds webhook delivery for the role `webhooks`, and the webhook routes for the role `api`.
  */
+import { openFilesLimit } from '../streams/limits/connection-slots.ts'
 import { NO_WEBHOOKS, type WebhookWiring, wireWebhooks } from '../webhooks/wiring.ts'
 import type { Access } from './access.ts'
 import { hasRole, type StartContext } from './context.ts'
@@ -20,6 +21,7 @@ export function buildWebhooks(context: StartContext, storage: Storage, access: A
       keys: access.keys,
       dataDir: settings.dataDir,
       drainTimeoutMs: settings.drainTimeoutMs,
+      openFiles: openFilesLimit(),
       log,
       reader,
       findEvents: (ids) => archive.sequencesOf(ids, reader.latest),

@@ -11,8 +11,11 @@ export const LARGEST_ROW_BYTES = 512 * 1024
 export interface Shard<V> {
   /** From 0 on. */
   readonly number: number
-  /** The rows that earlier owners wrote, read completely when this process acquired the shard. Own writes do not show here. */
-  readonly rows: ReadonlyMap<string, V>
+  /**
+   * The rows that earlier owners wrote, read completely when this process acquired the shard. Own writes do not show here. The
+   * owner may empty it.
+   */
+  readonly rows: Map<string, V>
   /** Aborts when the shard was released, or another process may have acquired it. */
   readonly lost: AbortSignal
   /**

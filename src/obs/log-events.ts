@@ -15,6 +15,8 @@ export const logEvents = {
     'Some stored webhook attempts cannot be read by this version and are left out of attempt lists.',
   'attempt_history.rebuilt':
     'The local copy of the webhook attempt history was discarded and is being read again from Kafka. Nothing to do; check the disk if it repeats.',
+  'attempt_history.trimmed':
+    'The history of webhook attempts was larger than 2 GiB, so attempts of the tenant with most of them were deleted, the oldest first: those that began between `from` and `to`. Deliveries are not affected. Look which of its endpoints fails or replays that much.',
   'attempt_history.unavailable':
     'The history of webhook attempts cannot be read or stored; requests for it get 503 until a retry succeeds. Deliveries go on.',
   'attempt_history.write_failed':
@@ -142,12 +144,16 @@ export const logEvents = {
     'An operation on a webhook endpoint (starting a replay, disabling it, or telling its owner that it was disabled) could not be stored yet; it is retried.',
   'webhook.command_unreadable':
     'A stored operation on a webhook endpoint (starting a replay, disabling it, or telling its owner that it was disabled) cannot be read by this version and is ignored.',
+  'webhook.dead_forgotten':
+    'Delivery rows of this tenant take more memory than it may have, so its oldest dead deliveries, up to `sequence`, were forgotten: a replay of `dead` ones leaves them out, one by time or id does not. Look which of its endpoints fail.',
   'webhook.disabled':
     'A webhook endpoint was disabled and gets no more events; `reason` says why. Its owner can enable it again.',
   'webhook.epoch_changed':
     'The event log has a new epoch, or a backup replaced it. Delivery to this endpoint continues an hour before its position, so some events come twice.',
   'webhook.fell_behind':
     'A webhook endpoint was behind for so long that the log dropped events by age before they were delivered to it.',
+  'webhook.no_socket':
+    'This process cannot open another connection (`reason`: EMFILE, ENFILE or EADDRNOTAVAIL), so webhook deliveries wait a second and are tried again; no receiver is blamed. Raise the limit of open files (ulimit -n, LimitNOFILE), or find out what holds so many.',
   'webhook.notification_abandoned':
     'A notification to the owner of a webhook endpoint was given up after its last retry.',
   'webhook.replay_abandoned':

@@ -226,6 +226,11 @@ function webhookMetrics(make: Instruments) {
       {},
       SLOW,
     ),
+    webhookAttemptsUnderWay: make.gauge(
+      'webhook_attempts_under_way',
+      'Webhook delivery attempts under way on this node. Each takes one of its places, of which a tenant has a quarter.',
+      {},
+    ),
     webhookPending: make.gauge(
       'webhook_pending',
       'Deliveries in flight or waiting for a retry on this node; without events that an endpoint has not read yet.',
@@ -239,6 +244,11 @@ function webhookMetrics(make: Instruments) {
     webhookJournalDropped: make.counter(
       'webhook_journal_dropped_total',
       'Attempts missing in the history because the journal could not store them; no delivery depends on it.',
+      {},
+    ),
+    webhookDeadForgotten: make.counter(
+      'webhook_dead_forgotten_total',
+      'Dead webhook deliveries forgotten because their tenant had too many delivery rows. A replay by time or id still sends them.',
       {},
     ),
     webhookEndpoints: make.gauge('webhook_endpoints', 'Webhook endpoints, by status.', {

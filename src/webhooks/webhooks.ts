@@ -6,6 +6,7 @@ import { endpointStatuses } from '../core/endpoint-status.ts'
 import { isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { sleep } from '../lifecycle/clock.ts'
+import type { Places } from '../lifecycle/places.ts'
 import type { Log } from '../log/log.ts'
 import type { Shard, Shards } from '../log/shards.ts'
 import type { Metrics } from '../obs/metrics.ts'
@@ -14,8 +15,10 @@ import type { DeliveryRow } from './delivery-state/delivery-rows.ts'
 import type { DeliveryEndpoint } from './delivery-state/endpoint-state.ts'
 import type { SecretBox } from './endpoints/secrets.ts'
 import { DeliveryEvents } from './send/delivery-events.ts'
+import { attemptPlaces } from './worker/attempt-places.ts'
 import { prepareEndpoint } from './worker/delivery-endpoint.ts'
 import type { EndpointWorkerOptions } from './worker/endpoint-worker.ts'
+import { RowBudget, type TenantRows } from './worker/row-budget.ts'
 import { SHARD_COUNT, SHARDS, shardOf } from './worker/shard-of.ts'
 import { type ShardFigures, ShardWorker } from './worker/shard-worker.ts'
 import { StartQueue } from './worker/start-queue.ts'
@@ -37,9 +40,11 @@ export interface WebhooksOptions extends Omit<EndpointWorkerOptions, 'events' | 
   secrets: SecretBox
   /** `BRIDGE_DRAIN_TIMEOUT`. */
   drainTimeoutMs: number
+  /** The limit of open files of this process; null = unknown. */
+  openFiles: number | null
   /** Measures the pending deliveries of the shards of this process. */
   measureShards: (shards: Iterable<ShardFigures>) => void
-  metrics: Pick<Metrics, 'webhookEndpoints'>
+  metrics: Pick<Metrics, 'webhookEndpoints' | 'webhookAttemptsUnderWay' | 'webhookDeadForgotten'>
 }
 
 /** Shards that cannot be loaded or written. */
@@ -55,7 +60,9 @@ export class Webhooks {
   readonly #options: WebhooksOptions
   readonly #shards: Shards<DeliveryRow>
   readonly #events: DeliveryEvents
+  readonly #places: Places
   readonly #starts: StartQueue
+  readonly #rowBudget = new RowBudget()
   /** Endpoints with their secrets opened. */
   readonly #prepared = new WeakMap<Endpoint, DeliveryEndpoint>()
   /** Every endpoint there is, by shard. */
@@ -69,7 +76,8 @@ export class Webhooks {
     this.#options = options
     this.#shards = options.log.shards<DeliveryRow>(SHARDS, SHARD_COUNT)
     this.#events = new DeliveryEvents(options.reader)
-    this.#starts = new StartQueue(options.clock)
+    this.#places = attemptPlaces(options.openFiles)
+    this.#starts = new StartQueue(options.clock, this.#places)
   }
 
   /** The worker of the endpoint's shard, whether or not the endpoint exists; null where another process has the shard. */
@@ -85,6 +93,7 @@ export class Webhooks {
   /** Sets the gauges: pending deliveries and endpoints by status. */
   measure(): void {
     const { endpoints, metrics, measureShards } = this.#options
+    metrics.webhookAttemptsUnderWay.set({}, this.#places.taken)
     measureShards([...this.#workers.values()].map((worker) => worker.figures()))
     const counts = new Map<string, number>()
     for (const { status } of endpoints.all()) counts.set(status, (counts.get(status) ?? 0) + 1)
@@ -151,6 +160,7 @@ export class Webhooks {
       shard,
       events: this.#events,
       starts: this.#starts,
+      rowBudget: this.#rowBudget,
       drainMs: this.#options.drainTimeoutMs * DRAIN_SHARE,
     })
     for (const endpoint of this.#known[shard.number]?.values() ?? []) worker.set(this.#prepare(endpoint))
@@ -197,6 +207,28 @@ export class Webhooks {
     return { state: 'writing', waitMs: clock.now() - (writingSinceMs ?? 0), count: found.length, shard }
   }
 
+  /** Counts the rows of all tenants; forgets the oldest dead deliveries of those that have too many, and wakes those relieved. */
+  #keepRowBudget(): void {
+    const { logger, metrics } = this.#options
+    const workers = [...this.#workers.values()].flatMap((shard) => [...shard.workers()])
+    const tenants = new Map<string, TenantRows>()
+    for (const { machine, tenant } of workers) {
+      const { waiting, dead } = tenants.get(tenant) ?? { waiting: 0, dead: 0 }
+      tenants.set(tenant, { waiting: waiting + machine.waiting, dead: dead + machine.deadCount })
+    }
+    const { forget, relieved } = this.#rowBudget.count(tenants)
+    for (const [tenant, wanted] of forget) {
+      const own = workers.filter((worker) => worker.tenant === tenant)
+      const dead = own.flatMap(({ machine }) => machine.deadIn(0, Number.MAX_SAFE_INTEGER))
+      const until = dead.sort((one, other) => one - other)[wanted - 1] ?? 0
+      let count = 0
+      for (const shard of this.#workers.values()) count += shard.forgetDead(tenant, until)
+      metrics.webhookDeadForgotten.add({}, count)
+      logger.warn('webhook.dead_forgotten', { tenant, count, sequence: until })
+    }
+    for (const worker of workers) if (relieved.includes(worker.tenant)) worker.schedule()
+  }
+
   /** Logs when shards become stuck, and when none is stuck any more. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options
@@ -207,6 +239,7 @@ export class Webhooks {
       if (now !== null && before?.state !== now.state) logger.error('webhook.shards_stuck', { ...now })
       if (now === null && before !== null) logger.info('webhook.shards_recovered')
       before = now
+      this.#keepRowBudget()
     }
   }
 }

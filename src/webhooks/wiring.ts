@@ -28,6 +28,9 @@ import { createSender } from './send/sender.ts'
 import { Webhooks } from './webhooks.ts'
 import { createDeliveryAccount } from './worker/delivery-account.ts'
 
+/** That no connection can be opened is logged at most this often. */
+const NO_SOCKET_LOG_MS = 60_000
+
 /** What webhooks need of the process. */
 export interface WebhookWiringOptions {
   /** It has the role `webhooks`. */
@@ -42,6 +45,8 @@ export interface WebhookWiringOptions {
   dataDir: string
   /** `BRIDGE_DRAIN_TIMEOUT`. */
   drainTimeoutMs: number
+  /** The limit of open files of this process; null = unknown. */
+  openFiles: number | null
   log: Log
   reader: Reader
   findEvents: FindEvents
@@ -71,7 +76,7 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
   const secrets = createSecretBox(options.keys)
   const rules = addressRules(settings)
   const attempts = openAttempts(options, stack)
-  const sender = createSender({ rules, proxyUrl: settings.proxy, clock })
+  const sender = createSender({ rules, proxyUrl: settings.proxy, clock, onNoSocket: noSocketLog(options) })
   stack.push('connections to receivers', sender.close)
   const account = createDeliveryAccount({ clock, metrics, logger })
   const onAttempted = (attempted: Attempted): void => {
@@ -102,6 +107,16 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
     )
   }
   return { roles, routes, webhooks }
+}
+
+/** Logs that no connection can be opened, at most once a minute. */
+function noSocketLog({ clock, logger }: WebhookWiringOptions): (reason: string) => void {
+  let loggedMs = Number.NEGATIVE_INFINITY
+  return (reason) => {
+    if (clock.now() - loggedMs < NO_SOCKET_LOG_MS) return
+    loggedMs = clock.now()
+    logger.warn('webhook.no_socket', { reason })
+  }
 }
 
 /**

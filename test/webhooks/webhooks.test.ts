@@ -51,6 +51,7 @@ async function startRole(log: Log, clock: Clock, secrets = box) {
     onAttempted: account.attempted,
     measureShards: account.measure,
     drainTimeoutMs: 5000,
+    openFiles: null,
     disable: endpoints.disable,
     clock,
     chance: () => 0.5,

@@ -53,6 +53,8 @@ const COMPACTED = {
 }
 /** Segments in a journal's retention; a record outlives it by at most one of them. */
 const JOURNAL_SEGMENTS = 20
+/** Most bytes of a journal, its open segment not counted: the oldest records go before their time. */
+const JOURNAL_BYTES = 4 * 1024 ** 3
 
 /**
  * Kafka's settings of a topic, by their names. `topic` is the part after the prefix; `journalMs` a journal's retention,
@@ -216,7 +218,8 @@ function keptOf(
   if (isShardsTopic(topic)) return { ...COMPACTED, 'min.compaction.lag.ms': SHARDS_LAG_MS.toString() }
   if (isJournalTopic(topic)) {
     if (journalMs === undefined) return { 'cleanup.policy': 'delete' }
-    return kept(journalMs, Math.ceil(journalMs / JOURNAL_SEGMENTS))
+    const bytes = { 'retention.bytes': `${JOURNAL_BYTES}` }
+    return { ...kept(journalMs, Math.ceil(journalMs / JOURNAL_SEGMENTS)), ...bytes }
   }
   switch (topic) {
     case STATE:

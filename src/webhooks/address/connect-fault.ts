@@ -3,8 +3,11 @@
  * connection.
  */
 
-/** `connect`: no TCP connection, or the proxy refused. `tls`: no handshake, or a certificate for another name. */
-export type ConnectFaultKind = 'connect' | 'tls' | 'blocked' | 'timeout'
+/**
+ * `connect`: no TCP connection, or the proxy refused. `tls`: no handshake, or a certificate for another name. `no_socket`: this
+ * machine has no open file or port left, which says nothing of the receiver.
+ */
+export type ConnectFaultKind = 'connect' | 'tls' | 'blocked' | 'timeout' | 'no_socket'
 
 /** A connection that was not made. The message is for the operator. */
 export class ConnectFault extends Error {

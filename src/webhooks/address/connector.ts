@@ -33,7 +33,7 @@ export const systemDial: Dial = (host, port) => netConnect({ host, port })
 
 /**
  * A socket on which a request may be sent.
- * @throws ConnectFault `connect`, `tls`, `blocked` or `timeout`; what the signal is aborted with. Nothing is left open
+ * @throws ConnectFault `connect`, `tls`, `blocked`, `timeout` or `no_socket`; what the signal is aborted with. Nothing is left open
  */
 export async function connectTo(
   target: WebhookTarget,

@@ -55,6 +55,7 @@ export function createProxy(url: string, ca: string | null) {
       const path = address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
       const { statusCode, socket } = await ask(path, signal).catch((error: unknown) => {
         if (signal.aborted) throw signal.reason
+        if (error instanceof ConnectFault && error.kind === 'no_socket') throw error
         throw new ConnectFault('connect', `the proxy cannot be used: ${reasonOf(error)}`)
       })
       if (statusCode >= 200 && statusCode < 300) return socket

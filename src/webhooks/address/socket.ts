@@ -4,9 +4,12 @@ import { isIP, type Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
 import { ConnectFault, type ConnectFaultKind } from './connect-fault.ts'
 
+/** Errors of a machine that has no open file or port left for a connection. */
+const NO_SOCKET: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL'])
+
 /**
  * Resolves with the socket once TCP is connected.
- * @throws ConnectFault `connect`; what the signal is aborted with
+ * @throws ConnectFault `connect` or `no_socket`; what the signal is aborted with
  */
 export function connected(socket: Socket, signal: AbortSignal): Promise<Socket> {
   return settled(socket, 'connect', 'connect', signal)
@@ -49,6 +52,6 @@ async function settled(
     socket.on('error', () => undefined).destroy()
     if (signal.aborted) throw signal.reason
     const { code, message } = error as NodeJS.ErrnoException
-    throw new ConnectFault(kind, code ?? message)
+    throw new ConnectFault(NO_SOCKET.has(code ?? '') ? 'no_socket' : kind, code ?? message)
   }
 }

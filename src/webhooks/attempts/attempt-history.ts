@@ -1,9 +1,10 @@
 /**
  * Keeps a node's history of webhook delivery attempts in a SQLite file. On Kafka, it reads the attempts of all nodes
  * from a journal of the log; on the embedded log, the only process writes its attempts directly. Attempts older than a
- * week, or of a deleted endpoint, are removed.
+ * week, or of a deleted endpoint, are removed, and the oldest of the tenant that has most where the file grows too large.
  */
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
+import { isoMillis } from '../../core/dates.ts'
 import { BridgeError } from '../../errors.ts'
 import { type Chance, type Clock, sleep, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Journal } from '../../log/journal.ts'
@@ -22,6 +23,15 @@ const SLICE = 500
 const HOLD_BACK = { attempts: 10_000, ms: 5000 }
 /** Between two looks at attempts that are a week old. */
 const FORGET_EVERY_MS = 3_600_000
+/** Most bytes of the file that are in use, and how far down it is brought once there are more. */
+const MAX_BYTES = 2 * 1024 ** 3
+const TRIMMED_SHARE = 0.9
+/** Attempts of one endpoint and outcome that are counted to find the tenant that has most. */
+const MOST_COUNTED = 100_000
+/** Part of a tenant's time that is forgotten at once, from its oldest attempt on. */
+const TRIM_STEP = 1 / 16
+/** Between two looks at the size of the file. */
+const TRIM_EVERY_MS = 10_000
 /** Between two searches for attempts of endpoints that were deleted. */
 const DELETED_CHECK_MS = 30_000
 /** Between two tries to follow the journal after it or the file failed. */
@@ -40,6 +50,8 @@ export interface AttemptHistoryOptions {
   /** True where attempts are written directly: no other process needs them, and the file has the only copy. */
   isDirect: boolean
   endpoints: Endpoints
+  /** Most bytes of the file; 2 GiB by default. */
+  maxBytes?: number
   clock: Clock
   chance: Chance
   logger: Logger
@@ -98,6 +110,7 @@ export class AttemptHistory {
       this.#follow(signal),
       this.#repeat(DELETED_CHECK_MS, signal, () => this.#forgetDeleted(signal)),
       this.#repeat(FORGET_EVERY_MS, signal, () => this.#forgetOld(signal)),
+      this.#repeat(TRIM_EVERY_MS, signal, () => this.#trim(signal)),
     ])
   }
 
@@ -201,6 +214,39 @@ export class AttemptHistory {
   async #forgetOld(signal: AbortSignal): Promise<void> {
     const beforeMs = this.#options.clock.now() - ATTEMPTS_KEPT_MS
     for (const id of this.#endpointIds()) await this.#forget(id, beforeMs, signal)
+  }
+
+  /** Brings a file that is too large down: again and again the tenant with most attempts loses its oldest. */
+  async #trim(signal: AbortSignal): Promise<void> {
+    const { maxBytes = MAX_BYTES, clock, logger } = this.#options
+    const usedBytes = (): number => this.#file.use(({ store }) => store.usedBytes)
+    if (usedBytes() <= maxBytes) return
+    while (!signal.aborted && usedBytes() > maxBytes * TRIMMED_SHARE) {
+      const largest = await this.#largestTenant()
+      if (largest === null) return
+      const { tenant, ids, oldestMs } = largest
+      const beforeMs = oldestMs + 1 + Math.ceil(Math.max(0, clock.now() - oldestMs) * TRIM_STEP)
+      for (const id of ids) await this.#forget(id, beforeMs, signal)
+      logger.warn('attempt_history.trimmed', { tenant, from: isoMillis(oldestMs), to: isoMillis(beforeMs) })
+    }
+  }
+
+  /** The tenant with most attempts, its endpoints, and when its oldest attempt began; null where there is none. */
+  async #largestTenant(): Promise<{ tenant: string; ids: string[]; oldestMs: number } | null> {
+    const tenants = new Map<string, { ids: string[]; count: number; oldestMs: number }>()
+    for (const id of this.#endpointIds()) {
+      const { count, oldestMs } = this.#file.use(({ store }) => store.extent(id, MOST_COUNTED))
+      // Attempts of an endpoint that this node does not know are nobody's.
+      const tenant = this.#options.endpoints.get(id)?.tenant ?? ''
+      const sum = tenants.get(tenant) ?? { ids: [], count: 0, oldestMs: Number.POSITIVE_INFINITY }
+      sum.ids.push(id)
+      sum.count += count
+      sum.oldestMs = Math.min(sum.oldestMs, oldestMs)
+      tenants.set(tenant, sum)
+      await yieldToEventLoop()
+    }
+    const [largest] = [...tenants].sort(([, one], [, other]) => other.count - one.count)
+    return largest === undefined || largest[1].count === 0 ? null : { tenant: largest[0], ...largest[1] }
   }
 
   /** Forgets attempts of the endpoint from before a moment (null: all), slice by slice. */

@@ -77,6 +77,10 @@ const DROP_ATTEMPT =
 const DROP_DELIVERY =
   'DELETE FROM deliveries WHERE endpoint = ? AND epoch = ? AND sequence = ? AND last_ms < ?'
 const DROP_RESPONSE = 'DELETE FROM responses WHERE number = ? AND last_ms < ?'
+const COUNT_ATTEMPTS =
+  'SELECT count(*) AS count FROM (SELECT 1 FROM attempts WHERE endpoint = ? AND outcome = ? LIMIT ?)'
+const OLDEST_ATTEMPT =
+  'SELECT at_ms AS atMs FROM attempts WHERE endpoint = ? AND outcome = ? ORDER BY at_ms LIMIT 1'
 const FIND_ENDPOINT = 'SELECT number FROM endpoints WHERE id = ?'
 const PUT_POSITION = 'INSERT OR REPLACE INTO place(only_one, position) VALUES (1, ?)'
 
@@ -188,6 +192,27 @@ export class AttemptStore {
   endpointIds(): string[] {
     const rows = this.#db.prepare<{ id: string }>('SELECT id FROM endpoints').all()
     return rows.map(({ id }) => id)
+  }
+
+  /** Bytes of the file that are in use; what was forgotten leaves room in it. */
+  get usedBytes(): number {
+    const pragma = <K extends string>(name: K): number =>
+      this.#db.prepare<Record<K, number>>(`PRAGMA ${name}`).get()?.[name] ?? 0
+    return (pragma('page_count') - pragma('freelist_count')) * pragma('page_size')
+  }
+
+  /** How many attempts of the endpoint there are, counted up to `most` for each outcome, and when the oldest began. */
+  extent(endpointId: string, most: number): { count: number; oldestMs: number } {
+    const endpoint = this.#knownNumber(endpointId)
+    const extent = { count: 0, oldestMs: Number.POSITIVE_INFINITY }
+    if (endpoint === undefined) return extent
+    for (const outcome of attemptOutcomes) {
+      extent.count +=
+        this.#db.prepare<{ count: number }>(COUNT_ATTEMPTS).get(endpoint, outcome, most)?.count ?? 0
+      const oldest = this.#db.prepare<{ atMs: number }>(OLDEST_ATTEMPT).get(endpoint, outcome)
+      extent.oldestMs = Math.min(extent.oldestMs, oldest?.atMs ?? Number.POSITIVE_INFINITY)
+    }
+    return extent
   }
 
   /** Forgets at most `limit` attempts of the endpoint from before a moment (null: all), with deliveries and answers that only they use. */

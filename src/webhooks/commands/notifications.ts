@@ -101,7 +101,7 @@ export function createNotifications(options: NotificationsOptions) {
         signal,
       )
       const { end } = report
-      if (end.kind === 'aborted') return
+      if (end.kind === 'aborted' || end.kind === 'no_socket') return
       const tries = notification.tries + 1
       const nowMs = clock.now()
       const { asked = 0 } = notification

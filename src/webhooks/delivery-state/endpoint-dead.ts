@@ -18,6 +18,11 @@ export class DeadDeliveries {
     this.#dead = new Set(sequences)
   }
 
+  /** How many there are. */
+  get size(): number {
+    return this.#dead.size
+  }
+
   /** Adds one; returns the rows to write. */
   add(sequence: number, row: Omit<DeadRow, 'kind'>): Change<DeliveryRow>[] {
     const hasRoom = this.#dead.size < MAX_DEAD || this.#dead.has(sequence)

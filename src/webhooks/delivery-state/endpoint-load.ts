@@ -7,7 +7,6 @@ import { isOfPresentLog, resumeAt } from '../../archive/reading/resume.ts'
 import { type Cursor, decodeCursor } from '../../core/cursor.ts'
 import {
   type DeliveryRow,
-  endpointIdOf,
   type KeyedRow,
   type PositionRow,
   type ReplayRow,
@@ -16,6 +15,9 @@ import {
 } from './delivery-rows.ts'
 import type { ReplayStart } from './endpoint-cursors.ts'
 import type { Loaded } from './endpoint-state.ts'
+
+/** An endpoint's rows with their keys. */
+export type StoredRows = Iterable<readonly [key: string, row: DeliveryRow]>
 
 /** The state to continue with. */
 export interface LoadedEndpoint extends Loaded {
@@ -37,7 +39,7 @@ export interface LoadedEndpoint extends Loaded {
  */
 export function loadEndpoint(
   start: string,
-  rows: ReadonlyMap<string, DeliveryRow>,
+  rows: StoredRows,
   { reader, nowMs }: { reader: Reader; nowMs: number },
 ): LoadedEndpoint {
   const { position, retries, dead, replays, useless } = sorted(rows, reader)
@@ -72,7 +74,7 @@ interface SortedRows {
   useless: KeyedRow[]
 }
 
-function sorted(rows: ReadonlyMap<string, DeliveryRow>, reader: Reader): SortedRows {
+function sorted(rows: StoredRows, reader: Reader): SortedRows {
   const found: SortedRows = { position: null, retries: new Map(), dead: [], replays: [], useless: [] }
   for (const [key, value] of rows) {
     const one = readDeliveryRow(key, value)
@@ -91,11 +93,7 @@ function sorted(rows: ReadonlyMap<string, DeliveryRow>, reader: Reader): SortedR
  * is ahead of this node's replica, it is unknown whether the rows belong to the log's present history.
  * @throws BridgeError as `loadEndpoint`
  */
-export function furthestSequence(
-  start: string,
-  rows: ReadonlyMap<string, DeliveryRow>,
-  epoch: string | null,
-): number {
+export function furthestSequence(start: string, rows: StoredRows, epoch: string | null): number {
   const cursors = [...rows].map(([key, value]) => readDeliveryRow(key, value).cursor)
   const present = [decodeCursor(start), ...cursors].filter((cursor) => cursor.epoch === epoch)
   return present.reduce((furthest, { sequence }) => Math.max(furthest, sequence), 0)
@@ -114,15 +112,4 @@ function isBeyondRetention({ row, place }: KeyedRow, reader: Reader): boolean {
 function warningOf(isOtherEpoch: boolean, isTooOld: boolean): LoadedEndpoint['warning'] {
   if (isOtherEpoch) return 'epoch_changed'
   return isTooOld ? 'fell_behind' : null
-}
-
-/** Groups the rows of a shard by the endpoint of their keys. */
-export function rowsByEndpoint(all: ReadonlyMap<string, DeliveryRow>): Map<string, Map<string, DeliveryRow>> {
-  const groups = new Map<string, Map<string, DeliveryRow>>()
-  for (const [key, row] of all) {
-    const id = endpointIdOf(key)
-    const own = groups.get(id) ?? new Map<string, DeliveryRow>()
-    groups.set(id, own.set(key, row))
-  }
-  return groups
 }

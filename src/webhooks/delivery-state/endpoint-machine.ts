@@ -89,6 +89,21 @@ export class EndpointMachine {
     return this.#dead.in(after, until)
   }
 
+  /** How many deliveries wait for a retry, or for an earlier one of their issuer. */
+  get waiting(): number {
+    return this.#backlog.size
+  }
+
+  /** How many are dead. */
+  get deadCount(): number {
+    return this.#dead.size
+  }
+
+  /** Forgets the dead deliveries up to that sequence; returns the keys of their rows, which are to be deleted. */
+  forgetDead(until: number): string[] {
+    return this.#dead.in(0, until).flatMap((sequence) => this.#dead.revived(sequence).map(({ key }) => key))
+  }
+
   /** Applies changed settings. */
   configure(next: MachineConfig): void {
     const before = this.#config

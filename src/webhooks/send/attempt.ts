@@ -35,8 +35,11 @@ export interface AttemptMeans {
 
 /** How an attempt went. */
 export interface AttemptReport {
-  /** `aborted`: by the caller's signal, before a status was known; no outcome, and it may have been received. */
-  end: AttemptEnd | { kind: 'aborted' }
+  /**
+   * `aborted`: by the caller's signal, before a status was known; no outcome, and it may have been received. `no_socket`:
+   * this machine could open no connection; nothing was sent.
+   */
+  end: AttemptEnd | { kind: 'aborted' } | { kind: 'no_socket' }
   /** Where it was when it ended. */
   phase: AttemptPhase
   startedMs: number
@@ -109,7 +112,7 @@ function notChecked(
 
 function report(
   timer: AttemptTimer,
-  end: ExchangeEnd | { kind: 'failed'; fault: AttemptFault | null; detail: string },
+  end: ExchangeEnd | { kind: 'failed'; fault: AttemptFault | 'no_socket' | null; detail: string },
 ): AttemptReport {
   const times = timer.times()
   if (end.kind === 'answered') {
@@ -118,6 +121,9 @@ function report(
   }
   if (end.fault === null && !timer.isLate) {
     return { end: { kind: 'aborted' }, ...times, response: null, detail: null }
+  }
+  if (end.fault === 'no_socket') {
+    return { end: { kind: 'no_socket' }, ...times, response: null, detail: end.detail }
   }
   return {
     end: { kind: 'failed', fault: end.fault ?? 'timeout' },

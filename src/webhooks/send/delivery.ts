@@ -28,7 +28,7 @@ export interface DeliveryMeans extends PostMeans {
   events: DeliveryEvents
 }
 
-/** The result of a try. `later`: this node's replica lacks the event. `dropped`: the log no longer keeps it. */
+/** The result of a try. `later`: this node's replica lacks the event, or this machine can open no connection. `dropped`: the log no longer keeps it. */
 export type Tried =
   | { kind: 'ended'; end: AttemptEnd; report: AttemptReport; webhookId: string }
   | { kind: 'later' }
@@ -60,6 +60,7 @@ export async function tryDelivery(
   const event = { eventId: delivery.eventId, body: found.event.body }
   const { report, webhookId } = await postEvent(endpoint, event, means, signal)
   const { end } = report
+  if (end.kind === 'no_socket') return { kind: 'later' }
   return end.kind === 'aborted' ? { kind: 'aborted' } : { kind: 'ended', end, report, webhookId }
 }
 

@@ -18,10 +18,13 @@ export function createSender({
   rules,
   proxyUrl,
   clock,
+  onNoSocket = () => undefined,
 }: {
   rules: AddressRules
   proxyUrl: string | null
   clock: Clock
+  /** Called for every attempt that found no open file or port for its connection. */
+  onNoSocket?: (reason: string) => void
 }) {
   const proxy = proxyUrl === null ? null : createProxy(proxyUrl, null)
   const pools = createPools({
@@ -39,7 +42,9 @@ export function createSender({
     const verdict = verdicts.get(endpoint) ?? judgeUrl(endpoint.url, rules)
     verdicts.set(endpoint, verdict)
     if (verdict.kind === 'refused') return refused(verdict.message, clock.now())
-    return await attemptDelivery(verdict.target, post, means, signal)
+    const report = await attemptDelivery(verdict.target, post, means, signal)
+    if (report.end.kind === 'no_socket') onNoSocket(report.detail ?? '')
+    return report
   }
   /** `close` ends every connection, also of attempts under way. */
   return { attempt, close: () => pools.close() }

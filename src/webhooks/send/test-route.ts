@@ -87,6 +87,8 @@ async function sendTest(call: Call, found: Endpoint, options: TestRouteOptions):
   const { report, webhookId } = await postEvent(endpoint, { eventId: event.id, body }, options, call.gone)
   const { end, durationMs, phase, response, detail } = report
   if (end.kind === 'aborted') return
+  if (end.kind === 'no_socket')
+    throw retryLater('unavailable', 'this node can open no connection at the moment')
   const outcome = outcomeOf(end)
   const status = end.kind === 'answered' ? end.status : null
   const verdict = { next: outcome === 'ok' ? 'delivered' : 'dead' } as const

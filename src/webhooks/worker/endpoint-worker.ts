@@ -80,6 +80,10 @@ export class EndpointWorker implements Starter {
     this.machine.configure(machineConfig(endpoint))
   }
 
+  get tenant(): string {
+    return this.endpoint.tenant
+  }
+
   /** Aborts when the endpoint is deleted, its shard is lost, or its work ends. */
   get stopped(): AbortSignal {
     return this.#stop.signal

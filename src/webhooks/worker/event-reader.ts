@@ -12,6 +12,7 @@ import type { EndpointMachine } from '../delivery-state/endpoint-machine.ts'
 import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import type { DeliveryEvents } from '../send/delivery-events.ts'
 import type { EndpointWorker } from './endpoint-worker.ts'
+import type { RowBudget } from './row-budget.ts'
 
 /** Endpoints that are at most so many events behind start in the shared read. */
 const NEAR_END_EVENTS = 2000
@@ -31,6 +32,7 @@ export interface ShardEventReaderOptions {
   events: DeliveryEvents
   /** The endpoints at the beginning. */
   workers: readonly EndpointWorker[]
+  rowBudget: RowBudget
   clock: Clock
 }
 
@@ -38,6 +40,7 @@ export interface ShardEventReaderOptions {
 export class ShardEventReader {
   readonly #reader: Reader
   readonly #events: DeliveryEvents
+  readonly #rowBudget: RowBudget
   readonly #clock: Clock
   readonly #epoch: string | null
   /** Filters of the members of the shared read that have room. */
@@ -49,8 +52,9 @@ export class ShardEventReader {
   #position: number
   #wake = Promise.withResolvers<void>()
 
-  constructor({ reader, events, workers, clock }: ShardEventReaderOptions) {
+  constructor({ reader, events, workers, rowBudget, clock }: ShardEventReaderOptions) {
     this.#reader = reader
+    this.#rowBudget = rowBudget
     this.#events = events
     this.#clock = clock
     this.#epoch = reader.epoch
@@ -71,8 +75,8 @@ export class ShardEventReader {
       this.#members.add(worker)
     }
     if (worker.isJoined) this.#index.add(worker, endpoint.filter)
-    const canReplay = machine.replayRoom() > 0 && this.#hasReplayEvents(machine)
-    if ((!worker.isJoined && machine.room() > 0) || canReplay) {
+    const canReplay = this.#replayRoom(worker) > 0 && this.#hasReplayEvents(machine)
+    if ((!worker.isJoined && this.#room(worker) > 0) || canReplay) {
       this.#behind.add(worker)
       this.#wake.resolve()
     }
@@ -95,6 +99,16 @@ export class ShardEventReader {
     } finally {
       ended.abort()
     }
+  }
+
+  /** How many new events the endpoint can be offered now. */
+  #room({ machine, endpoint }: EndpointWorker): number {
+    return this.#rowBudget.isFull(endpoint.tenant, machine.waiting) ? 0 : machine.room()
+  }
+
+  /** The same for replayed events. */
+  #replayRoom({ machine, endpoint }: EndpointWorker): number {
+    return this.#rowBudget.isFull(endpoint.tenant, machine.waiting) ? 0 : machine.replayRoom()
   }
 
   #isOver(signal: AbortSignal): boolean {
@@ -132,7 +146,7 @@ export class ShardEventReader {
       const { machine, endpoint } = worker
       if (event.facts.kind === 'gap' && !wantsGaps(endpoint.filter)) continue
       if (event.sequence <= machine.cursors.live.progress.readTo) continue
-      if (machine.room() > 0) machine.offer(this.#events.of(event).matched, this.#clock.now())
+      if (this.#room(worker) > 0) machine.offer(this.#events.of(event).matched, this.#clock.now())
       else {
         machine.passedTo(event.sequence - 1)
         this.remove(worker)
@@ -164,7 +178,7 @@ export class ShardEventReader {
   async #readOwn(worker: EndpointWorker, signal: AbortSignal): Promise<void> {
     const { machine } = worker
     const { filter } = worker.endpoint
-    const limit = Math.min(OWN_PAGE, machine.room())
+    const limit = Math.min(OWN_PAGE, this.#room(worker))
     if (worker.isJoined || limit < 1) return
     const after = machine.cursors.live.progress.readTo
     const read = await this.#reader.read({
@@ -188,7 +202,7 @@ export class ShardEventReader {
     const { machine } = worker
     const { filter } = worker.endpoint
     const { replay } = machine.cursors
-    const limit = Math.min(OWN_PAGE, machine.replayRoom())
+    const limit = Math.min(OWN_PAGE, this.#replayRoom(worker))
     if (replay === null || limit < 1 || !this.#hasReplayEvents(machine)) return
     const { progress, only } = replay
     const end = this.#replayEnd(machine)

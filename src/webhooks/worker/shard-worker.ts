@@ -9,16 +9,19 @@ import type { Shard } from '../../log/shards.ts'
 import type { Change } from '../../log/tables.ts'
 import { type DeliveryRow, endpointIdOf } from '../delivery-state/delivery-rows.ts'
 import type { ReplayStart } from '../delivery-state/endpoint-cursors.ts'
-import { furthestSequence, loadEndpoint, rowsByEndpoint } from '../delivery-state/endpoint-load.ts'
+import { furthestSequence, loadEndpoint } from '../delivery-state/endpoint-load.ts'
+import { EndpointRows, rowsByEndpoint } from '../delivery-state/endpoint-rows.ts'
 import type { Batch, DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import { attemptLimits } from '../send/attempt.ts'
 import { type EndpointHost, EndpointWorker, type EndpointWorkerOptions } from './endpoint-worker.ts'
 import { ShardEventReader } from './event-reader.ts'
+import type { RowBudget } from './row-budget.ts'
 import { ShardRowsWriter } from './shard-rows-writer.ts'
 
 /** What the worker of a shard needs. */
 export interface ShardWorkerOptions extends EndpointWorkerOptions {
   shard: Shard<DeliveryRow>
+  rowBudget: RowBudget
   /** Time for a stop: three quarters of it for attempts in flight, the rest for writing their outcomes. */
   drainMs: number
 }
@@ -53,7 +56,7 @@ export class ShardWorker implements EndpointHost {
   /** Of those, the ones that are worked on now. */
   readonly #workers = new Map<string, EndpointWorker>()
   /** The durable rows, by endpoint and key. */
-  readonly #rows: Map<string, Map<string, DeliveryRow>>
+  readonly #rows: Map<string, EndpointRows>
   /** Workers that have pending rows. */
   readonly #pending = new Set<EndpointWorker>()
   /** Keys of rows to delete. */
@@ -74,6 +77,7 @@ export class ShardWorker implements EndpointHost {
     this.#options = options
     this.#shard = shard
     this.#rows = rowsByEndpoint(shard.rows)
+    shard.rows.clear()
     this.#writer = new ShardRowsWriter({
       ...options,
       collect: () => this.#collect(),
@@ -159,6 +163,24 @@ export class ShardWorker implements EndpointHost {
     return this.#workers.get(endpointId)?.machine.deadIn(after, until).length ?? null
   }
 
+  /** The endpoints that are worked on now. */
+  workers(): Iterable<EndpointWorker> {
+    return this.#workers.values()
+  }
+
+  /** Forgets the dead deliveries of that tenant's endpoints up to a sequence. Returns how many. */
+  forgetDead(tenant: string, until: number): number {
+    let count = 0
+    for (const { machine, endpoint } of this.#workers.values()) {
+      if (endpoint.tenant !== tenant) continue
+      const keys = machine.forgetDead(until)
+      for (const key of keys) this.#useless.add(key)
+      count += keys.length
+    }
+    if (count > 0) this.#writer.mark()
+    return count
+  }
+
   /** The pending deliveries of all its endpoints. */
   figures(): ShardFigures {
     let pending = 0
@@ -193,7 +215,7 @@ export class ShardWorker implements EndpointHost {
 
   /** Reads and sends as long as the log keeps its epoch. */
   async #workOneEpoch(signal: AbortSignal): Promise<void> {
-    const { reader, events, clock } = this.#options
+    const { reader, events, rowBudget, clock } = this.#options
     await reader.replica.untilComplete(signal)
     while (reader.epoch === null && !signal.aborted) {
       await within(clock, EPOCH_CHECK_MS, signal, (either) => reader.waitBeyond(reader.latest, either))
@@ -203,7 +225,7 @@ export class ShardWorker implements EndpointHost {
     const either = AbortSignal.any([signal, over.signal])
     this.#ahead.clear()
     const workers = [...this.#endpoints.values()].flatMap((endpoint) => this.#openOnceReached(endpoint) ?? [])
-    this.#reader = new ShardEventReader({ reader, events, workers, clock })
+    this.#reader = new ShardEventReader({ reader, events, workers, rowBudget, clock })
     for (const worker of workers) worker.schedule()
     if (this.#useless.size > 0) this.#writer.mark()
     this.track(this.#openReached(either))
@@ -248,7 +270,7 @@ export class ShardWorker implements EndpointHost {
    */
   #openOnceReached(endpoint: DeliveryEndpoint): EndpointWorker | null {
     const { reader } = this.#options
-    const rows = this.#rows.get(endpoint.id) ?? new Map<string, DeliveryRow>()
+    const rows = this.#rows.get(endpoint.id) ?? []
     const furthest = reader.replica.isLog ? 0 : furthestSequence(endpoint.start, rows, reader.epoch)
     if (furthest <= reader.latest) return this.#open(endpoint)
     this.#ahead.set(endpoint.id, furthest)
@@ -280,7 +302,7 @@ export class ShardWorker implements EndpointHost {
   #open(endpoint: DeliveryEndpoint): EndpointWorker {
     const { reader, clock, logger } = this.#options
     const { id: endpointId, start } = endpoint
-    const own = this.#rows.get(endpointId) ?? new Map<string, DeliveryRow>()
+    const own = this.#rows.get(endpointId) ?? []
     const loaded = loadEndpoint(start, own, { reader, nowMs: clock.now() })
     for (const key of loaded.useless) this.#useless.add(key)
     const { base: sequence, warning, endedReplays } = loaded
@@ -312,7 +334,7 @@ export class ShardWorker implements EndpointHost {
     const batches = workers.flatMap((worker) =>
       worker.stopped.aborted ? [] : (worker.takeRows(this.#isFlushing) ?? []),
     )
-    const gone = [...this.#removed].flatMap((id) => [...(this.#rows.get(id)?.keys() ?? [])])
+    const gone = [...this.#removed].flatMap((id) => this.#rows.get(id)?.keys() ?? [])
     const deleted = [...this.#useless, ...gone].map((key): Change<DeliveryRow> => ({ key, value: null }))
     this.#pending.clear()
     this.#useless.clear()
@@ -325,7 +347,7 @@ export class ShardWorker implements EndpointHost {
   #written(changes: readonly Change<DeliveryRow>[]): void {
     for (const { key, value } of changes) {
       const id = endpointIdOf(key)
-      const own = this.#rows.get(id) ?? new Map<string, DeliveryRow>()
+      const own = this.#rows.get(id) ?? new EndpointRows(id)
       if (value === null) own.delete(key)
       else own.set(key, value)
       if (own.size === 0) this.#rows.delete(id)

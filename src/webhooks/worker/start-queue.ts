@@ -4,10 +4,11 @@
  *
  * Two numbers are limited: deliveries started per event-loop tick, and those in flight that were started within the
  * last 50 ms. Responses are thus read while requests are sent, so connections are reused; ten thousand requests at once
- * would wait in the receiver's queue. How many are in flight in all is not limited: a delivery that hangs holds up the
- * others for an instant only.
+ * would wait in the receiver's queue. A delivery that hangs holds up the others for an instant only. Those in flight take
+ * places, of which a tenant has a share; without a place an endpoint waits, and tenants get free places in rotation.
  */
 import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
+import type { Places } from '../../lifecycle/places.ts'
 
 /** Deliveries started between two turns of the event loop: some five milliseconds of work. */
 const BATCH = 32
@@ -23,6 +24,8 @@ export const RECENT_MS = 50
 
 /** An endpoint that has deliveries to start. */
 export interface Starter {
+  /** Whose places its deliveries take. */
+  readonly tenant: string
   /** Starts one; the promise settles when it has ended. Null where there is none for now. Never throws. */
   startNext(): Promise<unknown> | null
   /** It has started nothing for some time: it goes first and gets one, so a burst reaches all before any has more. */
@@ -32,16 +35,20 @@ export interface Starter {
 /** The queue of a process. */
 export class StartQueue {
   readonly #clock: Clock
+  readonly #places: Places
   /** Idle endpoints in the order in which they came: before all others. */
   readonly #idle = new Set<Starter>()
   /** The others, in the order of their turns. */
   readonly #waiting = new Set<Starter>()
+  /** By tenant: endpoints that found no place. */
+  readonly #withoutPlace = new Map<string, Set<Starter>>()
   readonly #recentlyStarted = new Set<Promise<unknown>>()
   #onRoom = (): void => undefined
   #isRunning = false
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, places: Places) {
     this.#clock = clock
+    this.#places = places
   }
 
   /** Enqueues the endpoint. Idle endpoints go before busy ones; re-adding keeps the position. Starts at once where nobody waits. */
@@ -77,16 +84,45 @@ export class StartQueue {
   #startTurn(starter: Starter): number {
     const most = starter.isIdle() ? 1 : STARTS_PER_TURN
     for (let started = 0; started < most; started++) {
+      const free = this.#places.take(starter.tenant)
+      if (typeof free === 'string') {
+        this.#waitForPlace(starter)
+        return started
+      }
       const delivery = starter.startNext()
-      if (delivery === null) return started
+      if (delivery === null) {
+        free()
+        this.#passPlaceOn()
+        return started
+      }
       this.#recentlyStarted.add(delivery)
       const onEnd = (): void => {
+        free()
+        this.#passPlaceOn()
         if (this.#recentlyStarted.delete(delivery)) this.#onRoom()
       }
       delivery.then(onEnd, onEnd)
     }
     this.#waiting.add(starter)
     return most
+  }
+
+  #waitForPlace(starter: Starter): void {
+    const same = this.#withoutPlace.get(starter.tenant) ?? new Set()
+    this.#withoutPlace.set(starter.tenant, same.add(starter))
+  }
+
+  /** A place is free: queues one endpoint of the next tenant that may have it. One that starts nothing passes it on. */
+  #passPlaceOn(): void {
+    for (const [tenant, starters] of this.#withoutPlace) {
+      if (!this.#places.hasRoomFor(tenant)) continue
+      const [next] = starters
+      this.#withoutPlace.delete(tenant)
+      if (next === undefined) continue
+      starters.delete(next)
+      if (starters.size > 0) this.#withoutPlace.set(tenant, starters)
+      return this.add(next)
+    }
   }
 
   /** Resolves when a recently started delivery has ended, or all of them count no longer as recent. */

@@ -29,8 +29,9 @@ describe('the settings of topics', () => {
     expect(topicConfig('internal.tables', settings, 3)).not.toHaveProperty('min.compaction.lag.ms')
   })
 
-  it('keep a journal for its retention time, in segments of a twentieth', () => {
+  it('keep a journal for its retention time and within 4 GiB, in segments of a twentieth', () => {
     expect(topicConfig('internal.journal.tries', settings, 3, 20_000)).toMatchObject({
+      'retention.bytes': String(4 * 1024 ** 3),
       'cleanup.policy': 'delete',
       'retention.ms': '20000',
       'segment.ms': '1000',

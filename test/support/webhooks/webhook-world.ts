@@ -16,6 +16,8 @@ import type { DeliveryRow } from '../../../src/webhooks/delivery-state/delivery-
 import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import type { Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { DeliveryEvents } from '../../../src/webhooks/send/delivery-events.ts'
+import { attemptPlaces } from '../../../src/webhooks/worker/attempt-places.ts'
+import { RowBudget } from '../../../src/webhooks/worker/row-budget.ts'
 import { ShardWorker } from '../../../src/webhooks/worker/shard-worker.ts'
 import { StartQueue } from '../../../src/webhooks/worker/start-queue.ts'
 import { keepingLogger } from '../keeping-logger.ts'
@@ -94,6 +96,7 @@ export const healthy: Script = ({ chance }) => ({ end: answer(204), afterMs: cha
 export class WebhookWorld {
   readonly clock: ManualClock = createManualClock()
   readonly rows = new Map<string, DeliveryRow>()
+  readonly rowBudget = new RowBudget()
   readonly seen: Seen[] = []
   readonly attempted: Attempted[] = []
   /** Told too of every attempt that had an end. */
@@ -146,7 +149,7 @@ export class WebhookWorld {
       shard,
       reader: this.log.reader,
       events: new DeliveryEvents(this.log.reader),
-      starts: new StartQueue(this.clock),
+      starts: new StartQueue(this.clock, attemptPlaces(null)),
       attempt: (endpoint, post, signal) => this.attempt(life, endpoint, post, signal),
       disable: async (id, reason) => {
         if (this.endpoints.get(id)?.status === 'disabled') return
@@ -157,6 +160,7 @@ export class WebhookWorld {
         this.attempted.push(attempted)
         this.onAttempted?.(attempted)
       },
+      rowBudget: this.rowBudget,
       drainMs: 20_000,
       clock: this.clock,
       chance: () => this.chance.next(),

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { attemptOutcomes } from '../../../src/core/attempt-end.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import type { Journal } from '../../../src/log/journal.ts'
@@ -19,69 +19,13 @@ import { until } from '../../support/http/api-server.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { EPOCH } from '../../support/store.ts'
-import { createManualClock } from '../../support/time/manual-clock.ts'
 import { attemptedOf, recordOf } from '../../support/webhooks/attempted.ts'
 import { endpointNode, wantedEndpoint } from '../../support/webhooks/endpoints.ts'
-
-const NOW_MS = createManualClock().now()
-
-/** A node with an endpoint, a journal of that log, and the attempt history in a file. */
-async function worldOf(wrap: (journal: Journal<AttemptPage>) => Journal<AttemptPage> = (journal) => journal) {
-  const clock = createManualClock(NOW_MS)
-  const log = createMemoryLog({ clock })
-  const { endpoints } = await endpointNode(log, clock)
-  const { id } = await endpoints
-    .create(wantedEndpoint())
-    .then((made) => (typeof made === 'string' ? { id: '' } : made))
-  const directory = temporaryDirectory()
-  const path = join(directory.path, 'attempts.db')
-  const { logger, lines } = keepingLogger()
-  const journal = log.journal<AttemptPage>('attempts', ATTEMPTS_KEPT_MS)
-  const open = (file = path) => {
-    const history = new AttemptHistory({
-      path: file,
-      journal: wrap(journal),
-      isDirect: false,
-      endpoints,
-      clock,
-      chance: () => 0.5,
-      logger,
-    })
-    const stop = new AbortController()
-    const running = history.run(stop.signal)
-    const sequences = (endpointId = id): number[] =>
-      history
-        .deliveries(endpointId, {
-          epoch: EPOCH,
-          states: ['pending', 'delivered', 'dead'],
-          before: null,
-          limit: 1000,
-        })
-        .map(({ sequence }) => sequence)
-    const close = async (): Promise<void> => {
-      stop.abort()
-      await running
-      history.close()
-    }
-    return { history, sequences, close }
-  }
-  onTestFinished(async () => {
-    await log.close()
-    directory[Symbol.dispose]()
-  })
-  const tell = (...sequences: number[]) =>
-    journal.append([
-      attemptPage(
-        EPOCH,
-        sequences.map((sequence) => recordOf({ endpointId: id, sequence, atMs: NOW_MS - 1000 + sequence })),
-      ),
-    ])
-  return { id, clock, endpoints, journal, path, lines, open, tell }
-}
+import { historyWorld, NOW_MS } from './history-world.ts'
 
 test('follows the journal and resumes after a restart at the position in its file', async () => {
   const asked: (string | null)[] = []
-  const world = await worldOf((journal) => ({
+  const world = await historyWorld((journal) => ({
     ...journal,
     read(after, signal) {
       asked.push(after)
@@ -112,7 +56,7 @@ describe('attempts from the journal', () => {
   }
 
   test('are listed at once, and advance the position in the file after five seconds', async () => {
-    const world = await worldOf()
+    const world = await historyWorld()
     const { sequences, close } = world.open()
     await world.tell(1, 2)
     await until(() => sequences().length === 2)
@@ -128,7 +72,7 @@ describe('attempts from the journal', () => {
   })
 
   test('are written without a delay when ten thousand are pending', async () => {
-    const world = await worldOf()
+    const world = await historyWorld()
     const { close } = world.open()
     for (let page = 0; page < 10; page++) {
       await world.tell(...Array.from({ length: 1000 }, (_, at) => page * 1000 + at + 1))
@@ -139,7 +83,7 @@ describe('attempts from the journal', () => {
 })
 
 test('skips unreadable records and logs how many', async () => {
-  const world = await worldOf()
+  const world = await historyWorld()
   const { sequences, close } = world.open()
   await world.journal.append([{ epoch: 7, attempts: [] } as unknown as AttemptPage])
   await world.tell(1)
@@ -161,7 +105,7 @@ test.each<[string, (path: string) => void]>([
     },
   ],
 ])('recreates its file from the journal if it %s', async (_, spoil) => {
-  const world = await worldOf()
+  const world = await historyWorld()
   await world.tell(1, 2, 3)
   spoil(world.path)
   const { sequences, close } = world.open()
@@ -171,7 +115,7 @@ test.each<[string, (path: string) => void]>([
 })
 
 test('recreates its file when damage only shows while it runs', async () => {
-  const world = await worldOf()
+  const world = await historyWorld()
   const first = world.open()
   await world.tell(1, 2, 3)
   await until(() => first.sequences().length === 3)
@@ -193,7 +137,7 @@ test('recreates its file when damage only shows while it runs', async () => {
 
 test('waits while the journal is unavailable, then rebuilds from its file', async () => {
   let isAway = true
-  const world = await worldOf((journal) => ({
+  const world = await historyWorld((journal) => ({
     ...journal,
     async *read(after, signal) {
       if (isAway) throw new BridgeError('log_damaged', 'a record cannot be read')
@@ -213,7 +157,7 @@ test('waits while the journal is unavailable, then rebuilds from its file', asyn
 })
 
 test('retries while the file cannot be created, answers unavailable meanwhile, and continues once it can', async () => {
-  const world = await worldOf()
+  const world = await historyWorld()
   const path = join(world.path, '..', 'later', 'attempts.db')
   const { history, sequences, close } = world.open(path)
   await world.tell(1)
@@ -230,7 +174,7 @@ test('retries while the file cannot be created, answers unavailable meanwhile, a
 })
 
 test('deletes rows older than a week, and the rows of a deleted endpoint', async () => {
-  const world = await worldOf()
+  const world = await historyWorld()
   const { history, sequences, close } = world.open()
   const lasting = wantedEndpoint()
   await world.endpoints.create(lasting)
@@ -290,7 +234,7 @@ test('reads no journal and creates no file before the first endpoint exists', as
 describe('the attempt history with direct writes', () => {
   /** A node that writes attempts directly to the file, as on the embedded log. */
   async function directWorld() {
-    const world = await worldOf()
+    const world = await historyWorld()
     const open = () => {
       const { clock, endpoints, journal, path, id } = world
       const { logger, lines } = keepingLogger()

@@ -319,3 +319,12 @@ test('over TLS the certificate must be valid, match the name, and come from a tr
   const report = await trial().send(`https://hooks.example:${plain.port}/`)
   expect(report.end).toEqual({ kind: 'failed', fault: 'tls' })
 })
+
+test.each(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL'])(
+  'a machine that has no socket left (%s) blames no receiver',
+  async (code) => {
+    const dial = () => new Socket().destroy(Object.assign(new Error(code), { code }))
+    const report = await trial({ dial }).send('http://hooks.example:443/in')
+    expect([report.end, report.detail]).toEqual([{ kind: 'no_socket' }, code])
+  },
+)

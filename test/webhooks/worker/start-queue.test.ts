@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { yieldToEventLoop } from '../../../src/lifecycle/clock.ts'
+import { createPlaces } from '../../../src/lifecycle/places.ts'
+import { attemptPlaces } from '../../../src/webhooks/worker/attempt-places.ts'
 import {
   MAX_RECENTLY_STARTED,
   RECENT_MS,
@@ -18,6 +20,7 @@ function starter(
 ): Starter {
   let left = count
   return {
+    tenant: 'desk',
     isIdle: () => false,
     startNext() {
       if (left === 0) return null
@@ -43,7 +46,7 @@ async function turns(count: number): Promise<void> {
 
 test('an endpoint starts at once if none waits; each starts once before any starts twice', async () => {
   const begun: string[] = []
-  const queue = new StartQueue(createManualClock())
+  const queue = new StartQueue(createManualClock(), attemptPlaces(null))
   queue.add(starter('alone', 1, begun))
   expect(begun).toEqual(['alone'])
   const holder = starter('holder', 100, begun)
@@ -56,7 +59,7 @@ test('an endpoint starts at once if none waits; each starts once before any star
 
 test('starting many endpoints leaves ticks of the event loop to other work', async () => {
   const begun: string[] = []
-  const queue = new StartQueue(createManualClock())
+  const queue = new StartQueue(createManualClock(), attemptPlaces(null))
   queue.add(starter('one', 1000, begun))
   expect(begun.length).toBeLessThan(100)
   let passed = 0
@@ -66,7 +69,7 @@ test('starting many endpoints leaves ticks of the event loop to other work', asy
 
 test('an endpoint in the queue keeps its position, however often it is added', async () => {
   const begun: string[] = []
-  const queue = new StartQueue(createManualClock())
+  const queue = new StartQueue(createManualClock(), attemptPlaces(null))
   queue.add(starter('before', 100, begun))
   begun.length = 0
   const [eager, patient] = [
@@ -81,7 +84,7 @@ test('an endpoint in the queue keeps its position, however often it is added', a
 test('a limited number starts at a time, and a slow response does not block the others', async () => {
   const begun: string[] = []
   const clock = createManualClock()
-  const queue = new StartQueue(clock)
+  const queue = new StartQueue(clock, attemptPlaces(null))
   const answers: (() => void)[] = []
   const hanging = (): Promise<void> => new Promise((resolve) => void answers.push(resolve))
   queue.add(starter('one', 1000, begun, hanging))
@@ -103,7 +106,7 @@ test('a limited number starts at a time, and a slow response does not block the 
 
 test('an idle endpoint starts one delivery before busier ones start more', async () => {
   const begun: string[] = []
-  const queue = new StartQueue(createManualClock())
+  const queue = new StartQueue(createManualClock(), attemptPlaces(null))
   queue.add(starter('before', 100, begun))
   begun.length = 0
   for (const name of ['a', 'b']) {
@@ -122,7 +125,7 @@ test('an idle endpoint starts one delivery before busier ones start more', async
 
 test('an idle endpoint goes before endpoints that have already started, however late it is added', async () => {
   const begun: string[] = []
-  const queue = new StartQueue(createManualClock())
+  const queue = new StartQueue(createManualClock(), attemptPlaces(null))
   const late = starter('late', STARTS_PER_TURN, begun)
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j']) queue.add(starter(name, 100, begun))
   begun.length = 0
@@ -131,4 +134,40 @@ test('an idle endpoint goes before endpoints that have already started, however 
   expect(begun[0]).toBe('late')
   const others = begun.slice(1, begun.indexOf('late', 1))
   expect(new Set(others).size).toBe(10)
+})
+
+test('a tenant whose deliveries hang leaves places to others, and its endpoints get free ones in turn', async () => {
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const hang = (): Promise<unknown> => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    ends.push(resolve)
+    return promise
+  }
+  const queue = new StartQueue(createManualClock(), createPlaces(6, 4))
+  for (const name of ['a', 'b']) queue.add({ ...starter(name, 10, begun, hang), tenant: 'hangs' })
+  queue.add(starter('good', 3, begun))
+  await until(() => begun.filter((name) => name === 'good').length === 3)
+  await turns(5)
+  expect(begun.filter((name) => name !== 'good')).toHaveLength(4)
+  for (let count = 0; count < 16; count++) {
+    ends.shift()?.()
+    await turns(5)
+  }
+  expect([begun.filter((name) => name === 'a').length, begun.filter((name) => name === 'b').length]).toEqual([
+    10, 10,
+  ])
+})
+
+test('an endpoint without anything to start passes its place on', async () => {
+  const begun: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const queue = new StartQueue(createManualClock(), createPlaces(1, 1))
+  queue.add({ ...starter('first', 1, begun, () => promise), tenant: 'other' })
+  queue.add({ ...starter('nothing', 0, begun), tenant: 'a' })
+  for (const name of ['b', 'c']) queue.add({ ...starter(name, 1, begun), tenant: name })
+  await turns(5)
+  expect(begun).toEqual(['first'])
+  resolve()
+  await until(() => begun.length === 3)
 })
