@@ -112,5 +112,5 @@ export function usableCursor(context: StepContext, page: ReadPage, isByDate: boo
 
 /** The latest time that a poll by date asks for, ms since 1970; undefined while no item is stamped ahead. */
 export function upperBoundMs(context: StepContext): number | undefined {
-  return stillAhead(context).length > 0 ? presentMs(context) + marginMs(context) : undefined
+  return stillAhead(context).length > 0 ? presentMs(context) + MARGIN_MS : undefined
 }

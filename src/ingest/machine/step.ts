@@ -73,18 +73,21 @@ function lastGoodOf(
   return { lastGoodPollMs: Math.min(lastGood.atMs, nowMs), skewMs: lastGood.skewMs }
 }
 
-/** Polls at once where the ledger allows it, else when the previous leader would have polled next. */
+/**
+ * Polls at once where a new leader may and the ledger allows it. Otherwise the next poll is the one after the last good poll,
+ * so that a restart costs no unit; where that is over, the one after the last request.
+ */
 const beginPolling = (context: StepContext): void => {
   const { lastSpendMs, lastGood } = context.state.head
   const { config, nowMs } = context
   context.state.name = 'polling'
   reportBackfill(context)
-  if (!config.isShared && lastGood !== null && resumePlan(context, lastGood.atMs) > nowMs) {
-    // This bridge alone uses the log and goes on with its plan: a restart costs no unit.
-    if (context.state.upstream === 'waiting') context.state.upstream = 'ok'
-  } else if (lastSpendMs === null || config.pacing.mayPollEarly(situationOf(context))) {
-    context.state.nextPollMs = nowMs
-  } else resumePlan(context, lastSpendMs)
+  const mayPollEarly = lastSpendMs === null || config.pacing.mayPollEarly(situationOf(context))
+  const isOver = lastGood === null || resumePlan(context, lastGood.atMs) <= nowMs
+  if (isOver || config.isShared) {
+    if (mayPollEarly) context.state.nextPollMs = nowMs
+    else if (isOver) resumePlan(context, lastSpendMs)
+  } else if (context.state.upstream === 'waiting') context.state.upstream = 'ok'
   goOn(context)
 }
 

@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { plans } from '../../../src/core/plans.ts'
+import type { Failure } from '../../../src/upstream/outcome.ts'
 import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
+import { burst } from '../../support/worlds/world-upstream.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 /** Night in London. */
 const NIGHT = Date.parse('2026-01-06T01:00:00Z')
 const plan: WorldOptions = { seed: 1, startMs: NIGHT, items: [], pageSize: 100, weeklyQuota: 1_000_000 }
+const refusedPage: Failure = { kind: 'refused', status: 410, message: '', hint: null }
 
 describe('the last good poll', () => {
   it('is known to the next process, at most a minute old when the first one crashed, while upstream fails', () => {
@@ -54,5 +57,29 @@ describe('the last good poll', () => {
     expect(world.requests).toHaveLength(requests)
     world.run(Number(last?.atMs) + Number(last?.plannedMs) + MINUTE)
     expect(world.requests).toHaveLength(requests + 1)
+  })
+
+  it('counts for a new leader that may not poll early: a page that was requested since then postpones no poll', () => {
+    const dayMs = NIGHT + 7 * HOUR
+    const world = new World({
+      ...plans.free,
+      seed: 1,
+      startMs: dayMs - 20 * MINUTE,
+      items: [...burst('old', dayMs - HOUR, 1, 1), ...burst('a', dayMs, 20_000, 160)],
+      fails: ({ fromMs }) => (fromMs === undefined ? undefined : refusedPage),
+    })
+    world.run(dayMs + MINUTE)
+    const factors: number[] = []
+    while (factors.length < 20 && world.nowMs < dayMs + 10 * HOUR) {
+      world.run(world.nowMs + 20_000)
+      const { atMs, plannedMs } = world.polls.at(-1) ?? { atMs: 0, plannedMs: 0 }
+      const pageMs = Number(world.requests.at(-1)?.atMs)
+      if (pageMs < atMs + 0.2 * plannedMs || world.nowMs > atMs + 0.8 * plannedMs) continue
+      world.crash()
+      world.run(atMs + 3 * plannedMs)
+      factors.push((Number(world.polls.find((poll) => poll.atMs > atMs)?.atMs) - atMs) / plannedMs)
+    }
+    expect(factors.length).toBeGreaterThan(3)
+    expect(Math.max(...factors)).toBeLessThan(1.1)
   })
 })

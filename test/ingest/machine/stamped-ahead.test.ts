@@ -100,6 +100,17 @@ describe('an item stamped in the future', () => {
     }
   })
 
+  it('is asked around by date, up to a minute ahead: clocks may be a little slow', () => {
+    const crowd = Array.from({ length: 30 }, (_, number) =>
+      stamped(2 * DAY + number * 1000, `crowd-${number}`),
+    )
+    const byDate = played('free', crowd).requests.filter(
+      ({ purpose, query }) => purpose === 'poll' && query.toMs !== undefined,
+    )
+    expect(byDate.length).toBeGreaterThan(10)
+    for (const { atMs, query } of byDate) expect(Number(query.toMs) - atMs).toBeGreaterThan(50_000)
+  })
+
   it('on the very first page gives no cursor', () => {
     const first = { ...stamped(6 * HOUR), visibleMs: SEVEN - HOUR }
     const world = played('free', [first], { backfillMs: DAY })

@@ -20,7 +20,7 @@ export const namings = [
   'unreconciled',
   // The day's reconciliation is complete, and at its `walkedAt` upstream did not list the content, or withheld it.
   'unlistedWhenReconciled',
-  // Dated before the stream begins: `since` of the first day's report.
+  // Dated before the stream begins, `since` of the first day's report: no scan looks there.
   'beforeStart',
   // Dated after upstream's present: it is polled when its time comes.
   'aheadOfPresent',
@@ -124,9 +124,9 @@ function namer(world: World, upstream: FreeUpstream): (entry: Listed) => Naming 
   for (const { missing } of upstream.scans) for (const entry of missing) unseen.add(entry)
   return (entry) => {
     const { item } = entry
+    if (item.timeMs < (head.countedFromMs ?? Number.NEGATIVE_INFINITY)) return 'beforeStart'
     // A poll showed that it left this out: only a gap may stand for it. No answer that withheld it may be to blame.
     if (upstream.offered.has(entry) && !unseen.has(entry)) return null
-    if (item.timeMs < (head.countedFromMs ?? Number.NEGATIVE_INFINITY)) return 'beforeStart'
     if (item.timeMs > presentMs + AHEAD_MS) return 'aheadOfPresent'
     if (unread.some((range) => isWithin(item.timeMs, range))) return 'unreconciled'
     const covering = readings.filter((range) => isWithin(item.timeMs, range))
