@@ -21,6 +21,7 @@ export async function listenPublic(
   const { upgrade, ...routing } = served
   const listener = await listen(createApp({ ...routing, authenticate, corsOrigins, logger }), {
     ...settings.http,
+    tls: settings.httpTls,
     setting: 'BRIDGE_HTTP_PORT',
     clock,
     logger,

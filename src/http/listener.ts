@@ -3,13 +3,7 @@
  * within a given time.
  */
 import { once } from 'node:events'
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { BridgeError } from '../errors.ts'
@@ -18,6 +12,7 @@ import type { Logger } from '../obs/logger.ts'
 import { hasLargeHeaders, MAX_HEADER_BYTES, MAX_URL_BYTES } from './limits.ts'
 import { hasLongAnswer, markPipelined } from './long-answer.ts'
 import { HttpProblem, type ProblemCode, problemAnswer, retryLater } from './problem.ts'
+import { createListenerServer, followTlsFiles, type TlsFiles } from './tls.ts'
 import { endWithProblem, type Upgrade } from './upgrade.ts'
 
 /** Where to listen, and the limits. */
@@ -38,6 +33,8 @@ export interface ListenOptions {
   maxConnections?: number | null
   /** Takes over connections that leave HTTP; without it every upgrade is answered as an ordinary request. */
   upgrade?: Upgrade
+  /** Its certificate; absent or null: plain HTTP. */
+  tls?: TlsFiles | null
 }
 
 /** An open listener. */
@@ -64,7 +61,7 @@ const DROP_LOG_MS = 60_000
 
 /**
  * Opens a listener.
- * @throws BridgeError `settings` when the address cannot be taken
+ * @throws BridgeError `settings` when the address cannot be taken, or the certificate not be used
  */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listener> {
   const headersTimeoutMs = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
@@ -80,6 +77,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   }
   let closed: Promise<void> | null = null
   const closeAll = async (budgetMs: number): Promise<void> => {
+    unfollow()
     if (busy.size === 0) quiet.resolve()
     const cancel = options.clock.after(budgetMs, quiet.resolve)
     await quiet.promise
@@ -90,7 +88,9 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       for (const one of busy) one.destroy()
     })
   }
-  const server = createServer(
+  const tls = options.tls ?? null
+  const server = createListenerServer(
+    tls,
     {
       maxHeaderSize: MAX_HEAD_BYTES,
       headersTimeout: headersTimeoutMs,
@@ -140,9 +140,10 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     throw cannotListen(error as NodeJS.ErrnoException, options)
   }
   server.on('error', (error) => options.logger.error('http.accept_failed', { error }))
+  const unfollow = followTlsFiles(server, tls, options)
   const { port } = server.address() as AddressInfo
   return {
-    url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
+    url: `http${tls === null ? '' : 's'}://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
     port,
     close(budgetMs) {
       closed ??= closeAll(budgetMs)

@@ -55,6 +55,9 @@ export const logEvents = {
     'Heartbeats cannot be published to the status topic and are dropped; publishing is retried. Events are not affected.',
   'heartbeat.publish_recovered': 'Heartbeats can be published to the status topic again.',
   'http.accept_failed': 'An HTTP listener failed to accept a connection.',
+  'http.certificate_refused':
+    'Changed certificate files of the listener cannot be used; the certificate before stays in use.',
+  'http.certificate_reloaded': 'The listener has taken a changed certificate into use.',
   'http.connections_dropped':
     'New HTTP connections are closed at once because the limit of open files allows no more.',
   'http.request_failed':

@@ -1,9 +1,9 @@
 /**
  * Checks the Kafka settings together (brokers, TLS, SASL, topics) and reads the PEM files.
  */
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import type { FieldError } from '../errors.ts'
 import type { ReadFile } from './environment.ts'
+import { readCertificates, readCertificateWithKey } from './pem.ts'
 import type { SettingName, SettingValues } from './schema.ts'
 
 /** Connection and topics. Durations in milliseconds. */
@@ -47,7 +47,6 @@ const FILE_NAMES = [
   'BRIDGE_KAFKA_TLS_CERT_FILE',
   'BRIDGE_KAFKA_TLS_KEY_FILE',
 ] as const
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 /**
  * Checks the Kafka settings together. `given`: the names that are set; `wrong`: those with an error already, which get no
@@ -109,21 +108,10 @@ function readTls(values: SettingValues, readFile: ReadFile, found: ExaminedKafka
   if (values.BRIDGE_KAFKA_TLS === undefined && wanted.length === 0) return null
   const [caName, certName, keyName] = FILE_NAMES
   requireEachOther([certName, keyName], values, new Set(), found)
-  const pem = (name: (typeof FILE_NAMES)[number], check: (text: string) => string | null): string | null => {
-    const path = values[name]
-    if (path === undefined) return null
-    const read = readPem(path, readFile, check)
-    if ('text' in read) return read.text
-    found.errors.push({ field: name, message: read.wrong })
-    return null
-  }
-  const ca = pem(caName, wrongCertificates)
-  const cert = pem(certName, wrongCertificates)
-  const key = pem(keyName, wrongKey)
-  if (cert !== null && key !== null && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
-    found.errors.push({ field: keyName, message: `does not hold the key of the certificate in ${certName}` })
-  }
-  return { ca, cert, key }
+  const fileOf = (field: (typeof FILE_NAMES)[number]) => ({ field, path: values[field] })
+  const ca = readCertificates(fileOf(caName), readFile, found.errors)
+  const files = { cert: fileOf(certName), key: fileOf(keyName) }
+  return { ca, ...readCertificateWithKey(files, readFile, found.errors) }
 }
 
 function readSasl(
@@ -154,56 +142,4 @@ function requireEachOther(
     if (values[field] !== undefined || wrong.has(field) || wrong.has(`${field}_FILE`)) continue
     found.errors.push({ field, message: `is required with ${there.join(' and ')}` })
   }
-}
-
-/** The file's text, or what is wrong with it, without the path. */
-function readPem(
-  path: string,
-  readFile: ReadFile,
-  check: (text: string) => string | null,
-): { text: string } | { wrong: string } {
-  let text: string
-  try {
-    text = readFile(path)
-  } catch (error) {
-    return { wrong: `must name a readable PEM file: ${whyUnreadable(error)}` }
-  }
-  const wrong = check(text)
-  return wrong === null ? { text } : { wrong }
-}
-
-function wrongCertificates(text: string): string | null {
-  const certificates = text.match(CERTIFICATE)
-  if (certificates === null) {
-    return 'must name a PEM file with a certificate: the file has no line BEGIN CERTIFICATE'
-  }
-  try {
-    for (const certificate of certificates) new X509Certificate(certificate)
-    return null
-  } catch {
-    return 'must name a PEM file with a certificate: the one in it is damaged'
-  }
-}
-
-function wrongKey(text: string): string | null {
-  if (/BEGIN ENCRYPTED PRIVATE KEY|^Proc-Type: .*ENCRYPTED/m.test(text)) {
-    return 'must name a key without a passphrase: decrypt it with openssl pkey, and keep the file readable for this user alone'
-  }
-  return parsedKey(text) === null ? 'must name a PEM file with a private key: the file has none' : null
-}
-
-function parsedKey(text: string): KeyObject | null {
-  try {
-    return createPrivateKey(text)
-  } catch {
-    return null
-  }
-}
-
-function whyUnreadable(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : null
-  if (code === 'ENOENT') return 'there is no such file'
-  if (code === 'EACCES') return 'this user may not read the file'
-  if (code === 'EISDIR') return 'it is a directory'
-  return 'the file cannot be read'
 }

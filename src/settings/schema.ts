@@ -181,6 +181,16 @@ export const settingsSchema = z.object({
     meaning: 'Host of the public listener: API and streams.',
   }),
   BRIDGE_HTTP_PORT: setting(field.portField, { default: '8080', meaning: 'Its port; 0 picks a free one.' }),
+  BRIDGE_HTTP_TLS_CERT_FILE: setting(field.textField, {
+    default: null,
+    shown: 'plain HTTP',
+    meaning:
+      'PEM file of the certificate with which the public listener speaks TLS, with its chain; a changed file is taken within seconds. Together with its key.',
+  }),
+  BRIDGE_HTTP_TLS_KEY_FILE: setting(field.textField, {
+    default: null,
+    meaning: 'PEM file of its key, without a passphrase.',
+  }),
   BRIDGE_OPS_HOST: setting(field.hostField, {
     default: '127.0.0.1',
     meaning: 'Host of the listener for `/healthz`, `/readyz` and `/metrics`.',

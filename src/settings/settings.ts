@@ -9,6 +9,7 @@ import { doubtsOf } from './doubts.ts'
 import { collectTexts, type FoundSettings, type ReadFile, readTextFile } from './environment.ts'
 import { splitList } from './fields.ts'
 import { type ExaminedKafka, examineKafka } from './kafka.ts'
+import { readCertificateWithKey } from './pem.ts'
 import { docOf, type SettingName, type SettingValues, settingNames, settingsSchema } from './schema.ts'
 
 /** The roles of this version; `all` means these. */
@@ -70,10 +71,11 @@ export function examineSettings(
   checkRequired(values, roles, errors)
   checkGateway(values, roles, errors)
   checkPorts(values, errors)
+  const httpTls = readHttpTls(values, errors, readFile)
   const wrong = new Set(errors.map(({ field }) => field))
   const kafka = examineKafka(values, new Set(found.texts.keys()), wrong, readFile)
   errors.push(...kafka.errors)
-  return { errors, settings: deepFreeze(groupSettings(values, roles, kafka, found)) }
+  return { errors, settings: deepFreeze(groupSettings(values, roles, { ...kafka, httpTls }, found)) }
 }
 
 function readValues(found: FoundSettings): { values: SettingValues; errors: FieldError[] } {
@@ -160,6 +162,24 @@ function checkPorts(values: SettingValues, errors: FieldError[]): void {
   errors.push({ field: 'BRIDGE_OPS_PORT', message })
 }
 
+/** Paths of PEM files. */
+interface HttpTls {
+  certFile: string
+  keyFile: string
+}
+
+/** The files of the listener's certificate, which are read again at each change; null without them. */
+function readHttpTls(values: SettingValues, errors: FieldError[], readFile: ReadFile): HttpTls | null {
+  const cert = { field: 'BRIDGE_HTTP_TLS_CERT_FILE', path: values.BRIDGE_HTTP_TLS_CERT_FILE }
+  const key = { field: 'BRIDGE_HTTP_TLS_KEY_FILE', path: values.BRIDGE_HTTP_TLS_KEY_FILE }
+  if (cert.path === undefined && key.path === undefined) return null
+  readCertificateWithKey({ cert, key }, readFile, errors)
+  if (cert.path !== undefined && key.path !== undefined) return { certFile: cert.path, keyFile: key.path }
+  const [absent, there] = cert.path === undefined ? [cert, key] : [key, cert]
+  errors.push({ field: absent.field, message: `is required with ${there.field}` })
+  return null
+}
+
 /** Whether the error is about a setting that is required and absent. */
 export function isMissing({ message }: FieldError): boolean {
   return message.startsWith('is required ')
@@ -183,7 +203,7 @@ function listed(errors: readonly FieldError[], what: string): string {
 function groupSettings(
   values: SettingValues,
   roles: readonly RoleName[],
-  { kafka, warnings }: ExaminedKafka,
+  { kafka, warnings, httpTls }: ExaminedKafka & { httpTls: HttpTls | null },
   found: FoundSettings,
 ) {
   const nativeWord = given(values.BRIDGE_UPSTREAM_NATIVE_WORD)
@@ -209,6 +229,8 @@ function groupSettings(
     backfillMs: given(values.BRIDGE_BACKFILL),
     calendarFile: values.BRIDGE_CALENDAR_FILE ?? null,
     http: { host: given(values.BRIDGE_HTTP_HOST), port: given(values.BRIDGE_HTTP_PORT) },
+    /** The files of the public listener's certificate; null: plain HTTP. */
+    httpTls,
     ops: { host: given(values.BRIDGE_OPS_HOST), port: given(values.BRIDGE_OPS_PORT) },
     /** Where commands find a running bridge, and their token; null: from the listener's settings and the admin token. */
     url: values.BRIDGE_URL ?? null,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { examineSettings, loadSettings } from '../../src/settings/settings.ts'
+import { createTestAuthority } from '../support/test-certificates.ts'
 
 const whole = {
   BRIDGE_UPSTREAM_URL: 'https://upstream.example/v2',
@@ -72,4 +73,33 @@ test('localhost and 127.0.0.1 with one port are refused as equal', () => {
   expect(examineSettings({ ...whole, ...same }, envFile('')).errors).toMatchObject([
     { field: 'BRIDGE_OPS_PORT' },
   ])
+})
+
+describe("the listener's certificate", () => {
+  const { cert, key } = createTestAuthority().issue(['localhost'])
+  const files = (path: string): string => {
+    const text = { cert, key, other: createTestAuthority().issue(['x']).key, '.env': '' }[path]
+    if (text !== undefined) return text
+    throw Object.assign(new Error(path), { code: 'ENOENT' })
+  }
+  const read = (certFile: string, keyFile: string) =>
+    examineSettings(
+      { ...whole, BRIDGE_HTTP_TLS_CERT_FILE: certFile, BRIDGE_HTTP_TLS_KEY_FILE: keyFile },
+      files,
+    )
+
+  test('is taken with its key, as files that are read again', () => {
+    const { errors, settings } = read('cert', 'key')
+    expect([errors, settings.httpTls]).toEqual([[], { certFile: 'cert', keyFile: 'key' }])
+  })
+
+  test.each([
+    ['cert', '', 'BRIDGE_HTTP_TLS_KEY_FILE', 'is required with BRIDGE_HTTP_TLS_CERT_FILE'],
+    ['', 'key', 'BRIDGE_HTTP_TLS_CERT_FILE', 'is required with BRIDGE_HTTP_TLS_KEY_FILE'],
+    ['none', 'key', 'BRIDGE_HTTP_TLS_CERT_FILE', 'there is no such file'],
+    ['key', 'key', 'BRIDGE_HTTP_TLS_CERT_FILE', 'no line BEGIN CERTIFICATE'],
+    ['cert', 'other', 'BRIDGE_HTTP_TLS_KEY_FILE', 'does not hold the key of the certificate'],
+  ])('is refused as %s with %s', (certFile, keyFile, field, words) => {
+    expect(read(certFile, keyFile).errors).toEqual([{ field, message: expect.stringContaining(words) }])
+  })
 })

@@ -116,17 +116,17 @@ function isUnknown(field: string): boolean {
  * Where a bridge with these settings listens, as seen from this machine.
  * @throws BridgeError `usage` where the bridge chooses its port itself
  */
-function publicUrl({ http }: Pick<Settings, 'http'>): string {
-  if (http.port !== 0) return addressOf(http)
+function publicUrl({ http, httpTls }: Pick<Settings, 'http' | 'httpTls'>): string {
+  if (http.port !== 0) return addressOf(http, httpTls !== null)
   throw new BridgeError('usage', 'BRIDGE_HTTP_PORT is 0, so the bridge has chosen a free port', {
     hint: 'Give --url the address (`http`) that the bridge printed when it started.',
   })
 }
 
 /** The address of a listener as seen from this machine, e.g. `http://127.0.0.1:8080`. */
-export function addressOf({ host, port }: { host: string; port: number }): string {
+export function addressOf({ host, port }: { host: string; port: number }, hasTls = false): string {
   const near = WILDCARDS[host] ?? host
-  return `http://${near.includes(':') ? `[${near}]` : near}:${port}`
+  return `http${hasTls ? 's' : ''}://${near.includes(':') ? `[${near}]` : near}:${port}`
 }
 
 function checkedUrl(text: string, name: string): string {

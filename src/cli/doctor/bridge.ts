@@ -23,7 +23,7 @@ export interface FoundBridge {
   status: Status | null
 }
 
-type Place = Pick<Settings, 'http' | 'ops' | 'adminToken'>
+type Place = Pick<Settings, 'http' | 'httpTls' | 'ops' | 'adminToken'>
 
 /** Sends a request to both listeners. `holder`: the process that holds the data directory, null: none. */
 export async function checkBridge(
@@ -38,7 +38,7 @@ export async function checkBridge(
       findings: [unseen('its port is chosen at the start (BRIDGE_HTTP_PORT is 0)', holder)],
     }
   }
-  const url = addressOf(settings.http)
+  const url = addressOf(settings.http, settings.httpTls !== null)
   const answer = await ask(`${url}/v1/status`, settings.adminToken, signal)
   if (answer.kind === 'none') {
     return { status: null, findings: [unseen(`${url} does not answer (${answer.what})`, holder)] }

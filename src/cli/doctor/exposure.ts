@@ -11,7 +11,7 @@ const LEAST_DIFFERENT = 8
 
 type Exposed = Pick<
   Settings,
-  'http' | 'ops' | 'upstream' | 'roles' | 'adminToken' | 'secretKey' | 'oldSecretKey'
+  'http' | 'httpTls' | 'ops' | 'upstream' | 'roles' | 'adminToken' | 'secretKey' | 'oldSecretKey'
 >
 
 /** A warning for each risk; empty where there is none. `env`: the environment of the process. */
@@ -22,14 +22,14 @@ export function checkExposure(
   return [...checkConnections(settings), ...checkNode(env), ...checkKeys(settings)]
 }
 
-function checkConnections({ http, ops, upstream, roles }: Exposed): Finding[] {
+function checkConnections({ http, httpTls, ops, upstream, roles }: Exposed): Finding[] {
   const findings: Finding[] = []
-  if (!isLoopback(http.host)) {
+  if (!isLoopback(http.host) && httpTls === null) {
     findings.push(
       warn(
         'exposure',
         `BRIDGE_HTTP_HOST is ${http.host}: other machines reach this listener without TLS, and can read tokens and secrets on the way`,
-        'let a proxy with TLS be the only one that reaches it',
+        'let a proxy with TLS be the only one that reaches it, or set BRIDGE_HTTP_TLS_CERT_FILE and BRIDGE_HTTP_TLS_KEY_FILE',
       ),
     )
   }

@@ -44,7 +44,12 @@ async function found(
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const place = { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
-  const result = await checkBridge({ http: place, ops: place, adminToken: 't' }, holder, clock, never)
+  const result = await checkBridge(
+    { http: place, ops: place, httpTls: null, adminToken: 't' },
+    holder,
+    clock,
+    never,
+  )
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
   const names = (name: string) => result.findings.find((finding) => finding.name === name)
@@ -139,8 +144,14 @@ test.each([
 test('no running bridge is no error, unless a process holds the data directory', async () => {
   const { place } = await found([200, whole])
   const ask = async (port: number, holder: string | null) =>
-    (await checkBridge({ http: { ...place, port }, ops: place, adminToken: 't' }, holder, clock, never))
-      .findings
+    (
+      await checkBridge(
+        { http: { ...place, port }, ops: place, httpTls: null, adminToken: 't' },
+        holder,
+        clock,
+        never,
+      )
+    ).findings
   expect(await ask(place.port, null)).toEqual([expect.objectContaining({ level: 'ok' })])
   expect(await ask(0, null)).toEqual([expect.objectContaining({ level: 'ok' })])
   expect(await ask(place.port, 'process 7')).toEqual([
