@@ -14,8 +14,8 @@ export const filterFlags = Object.fromEntries(
 ) as Record<(typeof names)[number], { type: 'string'; multiple: true }>
 
 /** The lines of a command's help about them. */
-export const FILTER_HELP = `  --isins, --symbols, --leis, --match, --fcaCategories, --nativeCategories,
-  --importance, --q, --hasSymbol, --types, --preset
+export const FILTER_HELP = `  --isins, --symbols, --leis, --match, --fca-categories, --native-categories,
+  --importance, --q, --has-symbol, --types, --preset
   --filter JSON         the whole filter, with exclude and filters`
 
 /** The values of these flags as query parameters. */

@@ -10,7 +10,7 @@ const TIMEOUT_MS = 30_000
 /** One request. */
 export interface ApiRequest {
   target: BridgeTarget
-  method: 'GET' | 'POST' | 'DELETE'
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Path and query, e.g. `/v1/tokens?limit=10`. */
   path: string
   /** Sent as JSON; undefined = none. */

@@ -33,6 +33,12 @@ export interface TargetFlags {
   profile?: string | undefined
 }
 
+/** The lines of a command's help about the bridge. */
+export const TARGET_HELP = `  --url URL             address of the bridge; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
+  --token-file FILE     file with the token; default: BRIDGE_TOKEN, else BRIDGE_ADMIN_TOKEN
+  --profile FILE        file with BRIDGE_URL and BRIDGE_TOKEN, read in place of the environment
+  --token TOKEN         the token itself, which other users of this machine can see`
+
 const ADDRESS: readonly string[] = ['BRIDGE_HTTP_HOST', 'BRIDGE_HTTP_PORT'] satisfies SettingName[]
 /** The settings with a token, the first one given wins. */
 const TOKENS: readonly string[] = ['BRIDGE_TOKEN', 'BRIDGE_ADMIN_TOKEN'] satisfies SettingName[]

@@ -5,7 +5,7 @@
 import { BridgeError } from '../../errors.ts'
 import { type Backup, backUp } from '../../log-embedded/backup.ts'
 import { examineSettings } from '../../settings/settings.ts'
-import { readFlagsAndWords, withHelp } from '../terminal/arguments.ts'
+import { command } from '../terminal/command.ts'
 import { bytesText, counted } from '../terminal/text.ts'
 
 /** The settings that a backup depends on; others may be wrong. */
@@ -13,11 +13,7 @@ const NEEDED = /^BRIDGE_(DATA_DIR|KAFKA_BROKERS)(_FILE)?$/
 
 const flags = { json: { type: 'boolean' } } as const
 
-const HELP = `bridge backup: copies the log of BRIDGE_DATA_DIR while a bridge runs, and checks the copy (docs/run/backup.md)
-
-  bridge backup FILE [--json]
-
-FILE is a new file, or a directory, which gets a file named by the time. The backup holds events, state,
+const HELP = `FILE is a new file, or a directory, which gets a file named by the time. The backup holds events, state,
 tokens and webhook endpoints as they were at one moment, but not the history of webhook attempts.
 It is checked page by page, and appears only once it is complete. bridge restore puts it back.
   --json    what it holds as one line of JSON
@@ -25,9 +21,16 @@ It is checked page by page, and appears only once it is complete. bridge restore
 Secrets of webhooks in it are encrypted with BRIDGE_SECRET_KEY: keep that key too, in another place.
 With Kafka the log lies in the topics: see docs/run/on-kafka.md.`
 
+const SPEC = {
+  name: 'backup',
+  words: ['FILE'],
+  does: 'copies the log of BRIDGE_DATA_DIR while a bridge runs, and checks the copy (docs/run/backup.md)',
+  help: HELP,
+  flags,
+} as const
+
 /** Prints what was backed up. Rejects when there is no log, or the copy fails the check. */
-export const backupCommand = withHelp(HELP, async (args, { stdout, clock, env }) => {
-  const { values, words } = readFlagsAndWords('backup', args, flags, ['FILE'])
+export const backupCommand = command(SPEC, async ({ values, words }, { stdout, clock, env }) => {
   const { settings, errors } = examineSettings(env)
   const wrong = errors.filter(({ field }) => NEEDED.test(field))
   if (wrong.length > 0) {

@@ -13,14 +13,19 @@ import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { startSandbox } from '../../sandbox/sandbox.ts'
 import { ENV_FILE, readTextFile } from '../../settings/environment.ts'
 import { loadSettings } from '../../settings/settings.ts'
-import { readFlags, withHelp } from '../terminal/arguments.ts'
+import { command } from '../terminal/command.ts'
 import type { CommandContext } from '../terminal/context.ts'
 
-const HELP = `bridge demo: a synthetic upstream and the whole product in one process (docs/use/sandbox.md)
-
-It takes no flags and needs no settings. BRIDGE_* of the environment apply (e.g. BRIDGE_HTTP_PORT and
+const HELP = `It takes no flags and needs no settings. BRIDGE_* of the environment apply (e.g. BRIDGE_HTTP_PORT and
 BRIDGE_ADMIN_TOKEN), except upstream, Kafka, roles and data directory, which are its own; .env is not read.
 It prints addresses, a token and commands to try. Ctrl-C stops it and deletes its data.`
+
+const SPEC = {
+  name: 'demo',
+  does: 'a synthetic upstream and the whole product in one process (docs/use/sandbox.md)',
+  help: HELP,
+  flags: {},
+} as const
 
 /** Settings of a real bridge that the demo ignores: upstream, topics and files. */
 const ITS_OWN =
@@ -33,8 +38,7 @@ const LIVE_LINE_MS = 1000
 const UPDATES_A_LINE = 5
 
 /** Runs the demo until the signal aborts. */
-export const demoCommand = withHelp(HELP, async (args, context) => {
-  readFlags('demo', args, {})
+export const demoCommand = command(SPEC, async (_given, context) => {
   const { clock, signal } = context
   const { taken, left } = bridgeNames(context.env)
   if (left.length > 0) context.stderr(`settings that the demo ignores: ${left.join(', ')}`)

@@ -23,24 +23,28 @@ import { checkKey } from '../doctor/key.ts'
 import { checkDataDir, checkNode, checkOpenFiles, checkPrivacy } from '../doctor/machine.ts'
 import { checkSettings } from '../doctor/settings.ts'
 import { checkUpstream } from '../doctor/upstream.ts'
-import { readFlags, withHelp } from '../terminal/arguments.ts'
+import { command } from '../terminal/command.ts'
 import type { CommandContext } from '../terminal/context.ts'
 import { painter } from '../terminal/text.ts'
 
 const flags = { json: { type: 'boolean' }, 'no-spend': { type: 'boolean' } } as const
 
-const HELP = `bridge doctor: checks what a bridge with these settings needs (docs/run/operating.md)
-
-One line per check: ok, warn or fail, the finding, and what to do after an arrow.
+const HELP = `One line per check: ok, warn or fail, the finding, and what to do after an arrow.
   --json       the findings as one line of JSON
   --no-spend   does not test the key, which costs one request of the quota; where a bridge
                runs, its status is used instead and nothing is spent
 
 Exit codes: 0 nothing failed, 3 settings, 4 upstream, 5 Kafka, 1 anything else`
 
+const SPEC = {
+  name: 'doctor',
+  does: 'checks what a bridge with these settings needs (docs/run/operating.md)',
+  help: HELP,
+  flags,
+} as const
+
 /** Prints the findings. Rejects with the most serious failure. */
-export const doctorCommand = withHelp(HELP, async (args, context) => {
-  const values = readFlags('doctor', args, flags)
+export const doctorCommand = command(SPEC, async ({ values }, context) => {
   const examined = examineSettings(context.env)
   const findings = await examine(examined, values['no-spend'] !== true, context)
   const clean = withoutSecrets(examined.settings.secrets)

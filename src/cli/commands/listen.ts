@@ -11,15 +11,14 @@ import { newId } from '../../registry/ids.ts'
 import { followStream, type ShownMessage } from '../client/follow.ts'
 import { createForwarder, type ForwardAttempt, type ForwardedEvent } from '../client/forward.ts'
 import { STREAM_HELP, streamFlags, streamSelection } from '../client/stream-flags.ts'
-import { targetOf } from '../client/target.ts'
-import { readFlags, withHelp } from '../terminal/arguments.ts'
+import { TARGET_HELP, targetOf } from '../client/target.ts'
+import { command } from '../terminal/command.ts'
 import { eventLine } from '../terminal/event-line.ts'
 import { harmless, type Paint, painter } from '../terminal/text.ts'
 
 const flags = { ...streamFlags, forward: { type: 'string' }, secret: { type: 'string' } } as const
 
-const HELP = `bridge listen: re-posts a running bridge's events to your receiver as signed webhooks
-(docs/use/webhooks-receivers.md). A failed delivery is tried four times within about a minute, then given up.
+const HELP = `A failed delivery is tried four times within about a minute, then given up.
 
   --forward URL         your receiver, e.g. http://localhost:9000/hook; required
   --secret whsec_…      signs the requests; default: a new one, shown at the start
@@ -29,16 +28,19 @@ ${STREAM_HELP}
 
 How:
   --json                one attempt a line as JSON on stdout
-  --url URL             its address; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
-  --token-file FILE     file with the token; default: BRIDGE_TOKEN, else BRIDGE_ADMIN_TOKEN
-  --profile FILE        file with BRIDGE_URL and BRIDGE_TOKEN, read in place of the environment
-  --token TOKEN         the token itself, which other users of this machine can see
+${TARGET_HELP}
 
   bridge listen --forward http://localhost:9000/hook --tail 5 --preset no-routine`
 
+const SPEC = {
+  name: 'listen',
+  does: "re-posts a running bridge's events to your receiver as signed webhooks\n(docs/use/webhooks-receivers.md)",
+  help: HELP,
+  flags,
+} as const
+
 /** Forwards until the signal aborts or the output is closed. Rejects with a BridgeError that retrying cannot fix. */
-export const listenCommand = withHelp(HELP, async (args, context) => {
-  const values = readFlags('listen', args, flags)
+export const listenCommand = command(SPEC, async ({ values }, context) => {
   const { stdout, stderr, clock, chance, env } = context
   const url = receiverUrl(values.forward)
   const secret = values.secret ?? newSecret()

@@ -17,7 +17,7 @@ import {
 } from '../../governor/schedule/week-plan.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'
 import { examineSettings, type Settings, type UpstreamPlan } from '../../settings/settings.ts'
-import { readFlags, withHelp } from '../terminal/arguments.ts'
+import { command } from '../terminal/command.ts'
 import { type Paint, painter } from '../terminal/text.ts'
 
 /** A weekly quota that pays for a poll every five seconds, above which nothing needs planning. */
@@ -30,9 +30,7 @@ const NEEDED =
 
 const flags = { json: { type: 'boolean' }, compare: { type: 'boolean' } } as const
 
-const HELP = `bridge plan: the planned polls of a week, with delays and risks; sends no request
-
-One row per hour (London), averaged over the business days of the next seven days: polls, items,
+const HELP = `One row per hour (London), averaged over the business days of the next seven days: polls, items,
 mean and worst delay from an item's release to its poll, the risk that a poll overflows (more new
 items than one page holds), and a bar for the polls. Above them: the mean delay, compared with the same
 number of evenly spaced polls. Arrivals are those of the built-in profile; a running bridge learns its own.
@@ -40,10 +38,16 @@ Plan and calendar come from the settings (BRIDGE_UPSTREAM_PLAN and its overrides
   --compare   also compares with polls spaced evenly in the release hours
   --json      everything as one line of JSON`
 
+const SPEC = {
+  name: 'plan',
+  does: 'the planned polls of a week, with delays and risks; sends no request',
+  help: HELP,
+  flags,
+} as const
+
 /** Prints the plan. */
-export const planCommand = withHelp(HELP, async (args, context) => {
+export const planCommand = command(SPEC, async ({ values }, context) => {
   const { stdout, clock, colour, env } = context
-  const values = readFlags('plan', args, flags)
   const { settings, errors } = examineSettings(env)
   const wrong = errors.filter(({ field }) => NEEDED.test(field))
   if (wrong.length > 0) {

@@ -14,16 +14,14 @@ import { type ComparedTopics, compareTopics } from '../../log-kafka/repair.ts'
 import { createLogger } from '../../obs/logger.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'
 import { loadSettings, type Settings } from '../../settings/settings.ts'
-import { readFlags, withHelp } from '../terminal/arguments.ts'
+import { command } from '../terminal/command.ts'
 import { confirm } from '../terminal/confirm.ts'
 import type { CommandContext } from '../terminal/context.ts'
 import { counted } from '../terminal/text.ts'
 
 const flags = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
 
-const HELP = `bridge repair: makes the topics <prefix>.all and <prefix>.internal.state agree again (docs/run/on-kafka.md)
-
-For a mirror or a restored cluster whose two topics end at different events, so that no bridge starts
+const HELP = `For a mirror or a restored cluster whose two topics end at different events, so that no bridge starts
 (log_damaged). Stop every bridge of the prefix first. It shows what is lost and asks before it writes.
   --yes    does not ask; needed without a terminal
   --json   what was done, as one line of JSON
@@ -31,6 +29,13 @@ For a mirror or a restored cluster whose two topics end at different events, so 
 After events were lost the log begins a new epoch: readers are told and resume an hour before. What was
 lost is fetched from the upstream again, as far as it still answers for that time. If both topics agree
 and a mirror takes over, run bridge restore.`
+
+const SPEC = {
+  name: 'repair',
+  does: 'makes the topics <prefix>.all and <prefix>.internal.state agree again (docs/run/on-kafka.md)',
+  help: HELP,
+  flags,
+} as const
 
 /** What is wrong, and what a repair does about it. */
 interface Plan {
@@ -41,8 +46,7 @@ interface Plan {
 }
 
 /** Repairs, after consent. Rejects with a BridgeError when nothing was changed. */
-export const repairCommand = withHelp(HELP, async (args, context) => {
-  const values = readFlags('repair', args, flags)
+export const repairCommand = command(SPEC, async ({ values }, context) => {
   const options = optionsOf(loadSettings(context.env), context.clock)
   const found = await compareTopics(options.log, context.signal)
   const plan = planFor(found)

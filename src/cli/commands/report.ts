@@ -4,8 +4,8 @@
 import { BridgeError } from '../../errors.ts'
 import { noBridge, type RefusalWords } from '../client/refusal.ts'
 import { requestBridge } from '../client/request.ts'
-import { requestFlags, targetOf } from '../client/target.ts'
-import { readFlags, withHelp } from '../terminal/arguments.ts'
+import { requestFlags, TARGET_HELP, targetOf } from '../client/target.ts'
+import { command } from '../terminal/command.ts'
 import { counted, harmless, type Paint, painter, type Tone } from '../terminal/text.ts'
 
 const DEFAULT_DAYS = 14
@@ -14,21 +14,22 @@ const MOST_DAYS = 400
 
 const flags = { days: { type: 'string' }, ...requestFlags } as const
 
-const HELP = `bridge report: the items of each London day, and whether any are missing
-(docs/run/completeness.md, "Was anything missing yesterday")
-
-  polled, filled, swept   items of that day, by what found them first: a poll, an overflow fill, a re-scan
+const HELP = `  polled, filled, swept   items of that day, by what found them first: a poll, an overflow fill, a re-scan
   rejected                items that could not be parsed
   gaps                    open gaps that overlap the day
   EOD                     whether the upstream's end-of-day item was received
   units                   quota units spent on that day
 
-  --days N      the last N days, 1 to ${MOST_DAYS}, default ${DEFAULT_DAYS}
-  --json        one line of JSON per day, with all figures of the bridge
-  --url URL     its address; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
-  --token-file FILE file with the token; default: BRIDGE_TOKEN, else BRIDGE_ADMIN_TOKEN
-  --profile FILEfile with BRIDGE_URL and BRIDGE_TOKEN, read in place of the environment
-  --token TOKEN the token itself, which other users of this machine can see`
+  --days N              the last N days, 1 to ${MOST_DAYS}, default ${DEFAULT_DAYS}
+  --json                one line of JSON per day, with all figures of the bridge
+${TARGET_HELP}`
+
+const SPEC = {
+  name: 'report',
+  does: 'the items of each London day, and whether any are missing\n(docs/run/completeness.md, "Was anything missing yesterday")',
+  help: HELP,
+  flags,
+} as const
 
 const words: RefusalWords = {
   help: 'bridge report --help lists the flags.',
@@ -39,9 +40,9 @@ const words: RefusalWords = {
 }
 
 /** Prints the report. Rejects if no bridge answers or the request fails. */
-export const reportCommand = withHelp(HELP, async (args, context) => {
+export const reportCommand = command(SPEC, async ({ values }, context) => {
   const { stdout, stderr, env, colour } = context
-  const { days = DEFAULT_DAYS.toString(), json, ...place } = readFlags('report', args, flags)
+  const { days = DEFAULT_DAYS.toString(), json, ...place } = values
   const count = /^\d{1,3}$/.test(days) ? Number(days) : 0
   if (count < 1 || count > MOST_DAYS) {
     throw new BridgeError('usage', `--days must be a whole number from 1 to ${MOST_DAYS}`, {

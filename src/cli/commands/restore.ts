@@ -8,16 +8,14 @@ import { type Absence, countAbsence } from '../../ingest/writer-state/absence.ts
 import { type StagedRestore, stageRestore } from '../../log-embedded/restore.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'
 import { loadSettings, type Settings } from '../../settings/settings.ts'
-import { readFlagsAndWords, withHelp } from '../terminal/arguments.ts'
+import { command } from '../terminal/command.ts'
 import type { CommandContext } from '../terminal/context.ts'
 import { counted } from '../terminal/text.ts'
 import { restoreOnKafka } from './restore-kafka.ts'
 
 const flags = { json: { type: 'boolean' }, 'dry-run': { type: 'boolean' } } as const
 
-const HELP = `bridge restore: puts a backup back and begins a new epoch (docs/run/backup.md)
-
-  bridge restore BACKUP [--dry-run] [--json]   into BRIDGE_DATA_DIR
+const HELP = `  bridge restore BACKUP [--dry-run] [--json]   into BRIDGE_DATA_DIR
   bridge restore [--dry-run] [--json]          with BRIDGE_KAFKA_BROKERS, in mirrored topics (docs/run/on-kafka.md)
 
 BACKUP is a file of bridge backup, or a copied data directory, also BRIDGE_DATA_DIR itself after a snapshot
@@ -33,11 +31,16 @@ of the machine was put back. Stop the bridge first; start it afterwards with bri
 
 Exit codes: 0 restored, 1 a bridge runs, or the backup is missing or damaged, 3 wrong settings, 5 Kafka`
 
+const SPEC = {
+  name: 'restore',
+  words: ['[BACKUP]'],
+  does: 'puts a backup back and begins a new epoch (docs/run/backup.md)',
+  help: HELP,
+  flags,
+} as const
+
 /** Prints what was restored. Rejects with nothing changed when a bridge runs or the backup is damaged. */
-export const restoreCommand = withHelp(HELP, async (args, context) => {
-  // A wrong flag is reported before a wrong setting.
-  const named = args.some((arg) => !arg.startsWith('-')) ? ['BACKUP'] : []
-  const { values, words } = readFlagsAndWords('restore', args, flags, named)
+export const restoreCommand = command(SPEC, async ({ values, words }, context) => {
   const settings = loadSettings(context.env)
   const options = { isDry: values['dry-run'] === true, json: values.json === true }
   const { kafka } = settings

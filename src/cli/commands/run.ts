@@ -5,17 +5,21 @@
 import { startApp } from '../../app/app.ts'
 import { systemChance } from '../../lifecycle/clock.ts'
 import { loadSettings } from '../../settings/settings.ts'
-import { readFlags, withHelp } from '../terminal/arguments.ts'
+import { command } from '../terminal/command.ts'
 
-const HELP = `bridge run: runs the roles of BRIDGE_ROLES against the configured upstream (docs/run/operating.md)
-
-It takes no flags: settings come from the environment (BRIDGE_*) and a .env file (docs/configuration.md).
+const HELP = `It takes no flags: settings come from the environment (BRIDGE_*) and a .env file (docs/configuration.md).
 Required: BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY, BRIDGE_ADMIN_TOKEN, BRIDGE_SECRET_KEY.
 The ready line goes to stdout, the log to stderr. bridge doctor checks everything before the first start.`
 
+const SPEC = {
+  name: 'run',
+  does: 'runs the roles of BRIDGE_ROLES against the configured upstream (docs/run/operating.md)',
+  help: HELP,
+  flags: {},
+} as const
+
 /** Runs until the signal aborts. Rejects for wrong settings and with the fault that ended it. */
-export const runCommand = withHelp(HELP, async (args, context) => {
-  readFlags('run', args, {})
+export const runCommand = command(SPEC, async (_given, context) => {
   const settings = loadSettings(context.env)
   const app = await startApp(settings, { clock: context.clock, chance: systemChance })
   context.stdout(JSON.stringify(app.ready))

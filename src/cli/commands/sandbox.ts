@@ -8,7 +8,7 @@ import { BridgeError } from '../../errors.ts'
 import { aborted } from '../../lifecycle/aborted.ts'
 import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.ts'
 import { scenarios } from '../../sandbox/scenario-list.ts'
-import { readFlags, withHelp } from '../terminal/arguments.ts'
+import { command } from '../terminal/command.ts'
 
 const flags = {
   port: { type: 'string' },
@@ -30,9 +30,7 @@ const flags = {
 type Flag = Exclude<keyof typeof flags, 'list' | 'json'>
 type Values = Partial<Record<Flag, string>>
 
-const HELP = `bridge sandbox: a synthetic upstream (docs/use/sandbox.md)
-
-  --port N          port of the API; default 0: a free one
+const HELP = `  --port N          port of the API; default 0: a free one
   --admin-port N    port of the admin API; default 0: a free one
   --host ADDRESS    address of both, default 127.0.0.1; 0.0.0.0 opens both to other machines
   --scenario NAME   default normal; --list shows all
@@ -46,12 +44,18 @@ const HELP = `bridge sandbox: a synthetic upstream (docs/use/sandbox.md)
   --documents-url U prefix of document addresses, default the sandbox's own
   --list            lists the scenarios; with --json as JSON`
 
+const SPEC = {
+  name: 'sandbox',
+  does: 'a synthetic upstream (docs/use/sandbox.md)',
+  help: HELP,
+  flags,
+} as const
+
 /**
  * Runs the sandbox until the signal aborts, then closes everything.
  * @throws BridgeError `usage` for a wrong flag, `failed` where a port is taken
  */
-export const runSandboxCommand = withHelp(HELP, async (args, context) => {
-  const values = readFlags('sandbox', args, flags)
+export const runSandboxCommand = command(SPEC, async ({ values }, context) => {
   if (values.list === true) {
     for (const line of scenarioList(values.json === true)) context.stdout(line)
     return

@@ -3,28 +3,29 @@
  */
 import { followStream, type ShownMessage } from '../client/follow.ts'
 import { STREAM_HELP, streamFlags, streamSelection } from '../client/stream-flags.ts'
-import { targetOf } from '../client/target.ts'
-import { readFlags, withHelp } from '../terminal/arguments.ts'
+import { TARGET_HELP, targetOf } from '../client/target.ts'
+import { command } from '../terminal/command.ts'
 import { eventLine } from '../terminal/event-line.ts'
 import { painter } from '../terminal/text.ts'
 
-const HELP = `bridge tail: follows the stream of a running bridge (docs/use/streams.md)
-
-${STREAM_HELP}
+const HELP = `${STREAM_HELP}
 
 How:
   --json                one event a line as JSON on stdout, for a pipe
-  --url URL             its address; default: BRIDGE_HTTP_HOST and BRIDGE_HTTP_PORT
-  --token-file FILE     file with the token; default: BRIDGE_TOKEN, else BRIDGE_ADMIN_TOKEN
-  --profile FILE        file with BRIDGE_URL and BRIDGE_TOKEN, read in place of the environment
-  --token TOKEN         the token itself, which other users of this machine can see
+${TARGET_HELP}
 
   bridge tail --tail 20 --preset no-routine
   bridge tail --symbols VOD,BP. --fca-categories FR,IR --json | jq .data.headline`
 
+const SPEC = {
+  name: 'tail',
+  does: 'follows the stream of a running bridge (docs/use/streams.md)',
+  help: HELP,
+  flags: streamFlags,
+} as const
+
 /** Follows until the signal aborts or the output is closed. Rejects with a BridgeError that retrying cannot fix. */
-export const tailCommand = withHelp(HELP, async (args, context) => {
-  const values = readFlags('tail', args, streamFlags)
+export const tailCommand = command(SPEC, async ({ values }, context) => {
   const { stdout, stderr } = context
   const paint = painter(context.colour)
   const show = (message: ShownMessage): void => {

@@ -1,36 +1,20 @@
 /**
- * Reads command-line arguments for every command: flags, positional arguments and `--help`. The error for an unknown
- * flag suggests the most similar one.
+ * Reads the flags and positional arguments of every command. The error for an unknown flag suggests the most similar one.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { didYouMean } from '../../core/near.ts'
 import { BridgeError, messageOf } from '../../errors.ts'
-import type { CommandContext } from './context.ts'
 
-type Flags = NonNullable<ParseArgsConfig['options']>
+/** Flags as `parseArgs` takes them. */
+export type Flags = NonNullable<ParseArgsConfig['options']>
 
-/** Runs a command until it is done or the context's signal aborts. Rejects with the fault that ended it. */
-export type CliCommand = (args: string[], context: CommandContext) => Promise<void>
-
-/** The command; with `--help` or `-h` among its arguments it prints this text instead. */
-export function withHelp(help: string, run: CliCommand): CliCommand {
-  return async (args, context) => {
-    if (args.includes('--help') || args.includes('-h')) context.stdout(help)
-    else await run(args, context)
-  }
-}
+/** What a command was given: the values of its flags, and its arguments. */
+export type Given<F extends Flags> = ReturnType<typeof readFlagsAndWords<F>>
 
 /**
- * The values of a command's flags. `command` is what follows `bridge`, e.g. `webhooks list`.
- * @throws BridgeError `usage` for an unknown flag, with the near match, a missing value or a stray argument
- */
-export function readFlags<const F extends Flags>(command: string, args: string[], flags: F) {
-  return readFlagsAndWords(command, args, flags, []).values
-}
-
-/**
- * The values of a command's flags and its arguments, exactly those named in `names`.
- * @throws BridgeError `usage` as `readFlags`, and for a missing argument
+ * The values of a command's flags and its arguments, exactly those named in `names`; one in brackets, such as `[FILE]`, may be
+ * absent. `command` is what follows `bridge`, e.g. `webhooks list`.
+ * @throws BridgeError `usage` for an unknown flag, with the near match, a missing value, a missing or stray argument
  */
 export function readFlagsAndWords<const F extends Flags>(
   command: string,
@@ -40,7 +24,7 @@ export function readFlagsAndWords<const F extends Flags>(
 ) {
   const refuse = (message: string): BridgeError =>
     new BridgeError('usage', message, {
-      hint: `bridge ${command.split(' ')[0]} --help lists the flags and arguments.`,
+      hint: `bridge ${command} --help lists the flags and arguments.`,
     })
   const unknown = args.find((arg) => arg.startsWith('--') && !Object.hasOwn(flags, nameOf(arg)))
   let parsed: ReturnType<
@@ -54,7 +38,7 @@ export function readFlagsAndWords<const F extends Flags>(
     throw refuse(`bridge ${command} has no flag --${nameOf(unknown)}${near}`)
   }
   const { values, positionals: words } = parsed
-  const missing = names.slice(words.length)
+  const missing = names.slice(words.length).filter((name) => !name.startsWith('['))
   if (missing.length > 0)
     throw refuse(`missing argument${missing.length > 1 ? 's' : ''}: ${missing.join(' ')}`)
   if (words.length > names.length) throw refuse(`unexpected argument "${words[names.length]}"`)

@@ -82,9 +82,21 @@ test('bridge tokens list shows every token, over all pages, one a line, and neve
   api.clock.advance(1)
   const wanted = { tenant: 'many', scopes: ['events:read'] as const, name: null, expiresAtMs: null }
   for (let count = 0; count < 1000; count += 1) await api.tokens.create(wanted)
-  const lines = (await run(api.url, ['list'])).stdout
+  const [header, ...lines] = (await run(api.url, ['list'])).stdout
+  expect(header?.split(/ {2,}/)).toEqual([
+    'ID',
+    'TENANT',
+    'CREATED',
+    'EXPIRES',
+    'LAST USED',
+    'NAME',
+    'SCOPES',
+  ])
   expect(lines).toHaveLength(1001)
-  expect(lines[0]).toMatch(/^tok_\S{21} {2}desk {10}events:read {2}no end {2}never used {2}first$/)
+  expect(lines[0]).toMatch(
+    /^tok_\S{21} {2}desk {10}\d{4}-\d\d-\d\dT[\d:.]+Z {2}never {21}never {21}first {13}events:read$/,
+  )
+  expect(lines[0]?.indexOf('events:read')).toBe(header?.indexOf('SCOPES'))
   expect(lines.join('\n')).not.toContain(text)
   const json = (await run(api.url, ['list', '--json'])).stdout
   expect(JSON.parse(json.at(-1) ?? '')).toMatchObject({ tenant: 'many', name: null })
@@ -93,7 +105,9 @@ test('bridge tokens list shows every token, over all pages, one a line, and neve
 test('bridge tokens delete deletes the token; an unknown id is reported with the remedy', async () => {
   await using api = await startApi()
   const made = JSON.parse((await run(api.url, [...CREATE, '--json'])).stdout.join())
-  expect((await run(api.url, ['delete', made.id])).stderr.join()).toContain(`deleted ${made.id}`)
+  const gone = await run(api.url, ['delete', made.id, '--json'])
+  expect(gone.stderr.join()).toContain(`deleted ${made.id}`)
+  expect(gone.stdout).toEqual([JSON.stringify({ id: made.id, deleted: true })])
   const again = await run(api.url, ['delete', made.id])
   expect(again.failure).toMatchObject({
     code: 'failed',

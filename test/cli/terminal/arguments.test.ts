@@ -15,7 +15,9 @@ test.each([
 ])('bridge tokens %j with %j reports its error in one line', ([verb], args, message) => {
   const read = () => readFlagsAndWords(`tokens ${verb}`, args, flags, ['ID'])
   expect(read).toThrow(expect.objectContaining({ code: 'usage', message }))
-  expect(read).toThrow(expect.objectContaining({ hint: expect.stringContaining('bridge tokens --help') }))
+  expect(read).toThrow(
+    expect.objectContaining({ hint: expect.stringContaining('bridge tokens delete --help') }),
+  )
 })
 
 test('the flags and the positional arguments are parsed', () => {

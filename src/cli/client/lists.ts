@@ -1,12 +1,7 @@
-/**
- * Provides what `bridge tokens` and `bridge webhooks` share: choosing the subcommand, sending API requests, and
- * printing paged lists.
- */
-import { didYouMean } from '../../core/near.ts'
-import { BridgeError } from '../../errors.ts'
-import type { CliCommand } from '../terminal/arguments.ts'
+/** Sends the API requests of commands, and prints lists page by page, with a header over their columns. */
 import type { CommandContext } from '../terminal/context.ts'
-import { harmless } from '../terminal/text.ts'
+import { type Column, headerRow, tableRow } from '../terminal/table.ts'
+import { harmless, painter } from '../terminal/text.ts'
 import type { RefusalWords } from './refusal.ts'
 import { type ApiRequest, requestBridge } from './request.ts'
 import { type TargetFlags, targetOf } from './target.ts'
@@ -17,31 +12,6 @@ export type SendRequest = (request: Pick<ApiRequest, 'method' | 'path' | 'body'>
 /** Entries of one page. */
 const PAGE = 1000
 
-/**
- * The verb of that name. `instead`: what to do for verbs that somebody may expect and that do not exist.
- * @throws BridgeError `usage` with the near match
- */
-export function chosenVerb(
-  noun: string,
-  name: string | undefined,
-  verbs: Readonly<Record<string, CliCommand>>,
-  instead: Readonly<Record<string, string>> = {},
-): CliCommand {
-  const verb = name !== undefined && Object.hasOwn(verbs, name) ? verbs[name] : undefined
-  if (verb !== undefined) return verb
-  const names = Object.keys(verbs)
-  const advice = name !== undefined && Object.hasOwn(instead, name) ? instead[name] : undefined
-  const what =
-    name === undefined
-      ? `bridge ${noun} needs a verb: ${names.join(', ')}`
-      : advice === undefined
-        ? `bridge ${noun} has no verb "${name}"${didYouMean(name, names)}; it has ${names.join(', ')}`
-        : `bridge ${noun} has no verb "${name}"`
-  throw new BridgeError('usage', what, {
-    hint: advice ?? `bridge ${noun} --help explains each verb.`,
-  })
-}
-
 /** Sends requests with these flags. @throws BridgeError as `targetOf` */
 export function requesterOf(flags: TargetFlags, words: RefusalWords, context: CommandContext): SendRequest {
   const target = targetOf(flags, context.env)
@@ -50,9 +20,9 @@ export function requesterOf(flags: TargetFlags, words: RefusalWords, context: Co
 
 /** How the entries of a list are printed. */
 export interface ListOutput {
-  /** One line of JSON per entry, in place of `line`. */
+  /** One line of JSON per entry, in place of rows. */
   json: boolean | undefined
-  line: (entry: ResponseFields) => string
+  columns: readonly Column<ResponseFields>[]
   /** Printed on stderr for an empty list. */
   none: string
   /** Upper limit of entries; all where it is left out. */
@@ -66,16 +36,20 @@ export interface ListOutput {
 export async function printList(
   send: SendRequest,
   path: string,
-  { json, line, none, most = Number.POSITIVE_INFINITY }: ListOutput,
-  { stdout, stderr, signal, outputGone }: CommandContext,
+  { json, columns, none, most = Number.POSITIVE_INFINITY }: ListOutput,
+  { stdout, stderr, signal, outputGone, colour }: CommandContext,
 ): Promise<void> {
+  const paint = painter(colour)
   const start = `${path}${path.includes('?') ? '&' : '?'}limit=${Math.min(PAGE, most)}`
   let count = 0
   let after: string | null = ''
   while (after !== null && count < most && !signal.aborted && !outputGone.aborted) {
     const page = fieldsOf(await send({ method: 'GET', path: `${start}${after}` }))
     const entries: unknown[] = Array.isArray(page.data) ? page.data.slice(0, most - count) : []
-    for (const entry of entries) stdout(json === true ? JSON.stringify(entry) : line(fieldsOf(entry)))
+    if (json !== true && count === 0 && entries.length > 0) stdout(headerRow(columns, paint))
+    for (const entry of entries) {
+      stdout(json === true ? JSON.stringify(entry) : tableRow(columns, fieldsOf(entry), paint))
+    }
     count += entries.length
     const { next } = page
     after = typeof next === 'string' && entries.length > 0 ? `&after=${encodeURIComponent(next)}` : null
@@ -95,4 +69,9 @@ export function fieldsOf(value: unknown): ResponseFields {
 export function printableText(value: unknown): string {
   if (value === null || value === undefined) return ''
   return harmless(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+/** The column of that member, as `printableText` shows it. */
+export function column(title: string, member: string, width?: number): Column<ResponseFields> {
+  return { title, cell: (entry) => printableText(entry[member]), ...(width !== undefined && { width }) }
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { webhooksCommand } from '../../../src/cli/commands/webhooks.ts'
-import type { BridgeError } from '../../../src/errors.ts'
-import type { AttemptReport } from '../../../src/webhooks/send/attempt.ts'
-import { type ApiServer, startApi, TOKEN } from '../../support/http/api-server.ts'
-import { ask } from '../../support/http/ask.ts'
-import { eventAt } from '../../support/store.ts'
-import { testContext } from '../command-context.ts'
+import { webhooksCommand } from '../../../../src/cli/commands/webhooks/webhooks.ts'
+import type { BridgeError } from '../../../../src/errors.ts'
+import type { AttemptReport } from '../../../../src/webhooks/send/attempt.ts'
+import { type ApiServer, startApi, TOKEN } from '../../../support/http/api-server.ts'
+import { ask } from '../../../support/http/ask.ts'
+import { eventAt } from '../../../support/store.ts'
+import { testContext } from '../../command-context.ts'
 
 const REPORT: AttemptReport = {
   end: { kind: 'answered', status: 503, retryAfter: null },

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { webhooksCommand } from '../../../src/cli/commands/webhooks.ts'
-import { encodeCursor } from '../../../src/core/cursor.ts'
-import { newId } from '../../../src/registry/ids.ts'
-import { createSecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
-import { type ApiServer, OLD_SECRET_KEY, startApi, TOKEN } from '../../support/http/api-server.ts'
-import { ask, tokenOf } from '../../support/http/ask.ts'
-import { EPOCH } from '../../support/store.ts'
-import { wantedEndpoint } from '../../support/webhooks/endpoints.ts'
-import { testContext } from '../command-context.ts'
+import { webhooksCommand } from '../../../../src/cli/commands/webhooks/webhooks.ts'
+import { encodeCursor } from '../../../../src/core/cursor.ts'
+import { newId } from '../../../../src/registry/ids.ts'
+import { createSecretBox } from '../../../../src/webhooks/endpoints/secrets.ts'
+import { type ApiServer, OLD_SECRET_KEY, startApi, TOKEN } from '../../../support/http/api-server.ts'
+import { ask, tokenOf } from '../../../support/http/ask.ts'
+import { EPOCH } from '../../../support/store.ts'
+import { wantedEndpoint } from '../../../support/webhooks/endpoints.ts'
+import { testContext } from '../../command-context.ts'
 
 interface Failure {
   code: string
@@ -100,7 +100,7 @@ describe('bridge webhooks add', () => {
     [['ad'], /mean "add"/],
     [
       [],
-      /bridge webhooks needs a verb: add, list, show, attempts, deliveries, rotate, enable, disable, delete, test, replay, rewrap/,
+      /bridge webhooks needs a verb: add, list, show, update, pause, resume, enable, disable, delete, rotate, test, attempts, deliveries, replay, rewrap/,
     ],
   ])('refuses %j', async (args, message) => {
     await using api = await startApi()
@@ -128,11 +128,12 @@ test('bridge webhooks list shows every endpoint, one a line, and show one, both 
   const second = await added(api, ['--filter', '{"symbols":["VOD"]}'])
   await run(api, ['disable', second.id])
   const lines = (await run(api, ['list'])).stdout
-  expect(lines).toEqual([
-    `${id}  desk          active    ${URL}  first`,
-    `${second.id}  default       disabled (requested)  ${URL}`,
+  expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual([
+    ['ID', 'TENANT', 'STATUS', 'PENDING', 'DEAD', 'LAST SUCCESS', 'URL', 'DESCRIPTION'],
+    [id, 'desk', 'active', '–', '–', '–', URL, 'first'],
+    [second.id, 'default', 'disabled (requested)', '–', '–', '–', URL, '–'],
   ])
-  expect((await run(api, ['list'], desk)).stdout).toHaveLength(1)
+  expect((await run(api, ['list'], desk)).stdout).toHaveLength(2)
   const json = (await run(api, ['list', '--json'])).stdout.map((line) => JSON.parse(line))
   expect(json.map((endpoint) => endpoint.id)).toEqual([id, second.id])
   const shown = (await run(api, ['show', second.id])).stdout
@@ -151,8 +152,10 @@ test('bridge webhooks rotates, disables, enables and deletes one; an unknown id 
   expect(rotated.stderr.join()).toContain('24 hours')
   expect((await run(api, ['disable', id])).stderr).toEqual([`${id} is disabled`])
   expect((await run(api, ['enable', id])).stderr).toEqual([`${id} is active`])
-  expect((await run(api, ['delete', id])).stderr).toEqual([`deleted ${id}`])
-  for (const verb of ['show', 'rotate', 'enable', 'disable', 'delete']) {
+  const gone = await run(api, ['delete', id, '--json'])
+  expect(gone.stderr).toEqual([`deleted ${id}`])
+  expect(gone.stdout).toEqual([JSON.stringify({ id, deleted: true })])
+  for (const verb of ['show', 'pause', 'resume', 'rotate', 'enable', 'disable', 'delete']) {
     const { failure, stdout } = await run(api, [verb, id])
     expect([verb, failure?.message, stdout]).toEqual([
       verb,
@@ -161,6 +164,41 @@ test('bridge webhooks rotates, disables, enables and deletes one; an unknown id 
     ])
     expect(failure?.hint).toContain('bridge webhooks list')
   }
+})
+
+test('bridge webhooks update changes what its flags name and leaves the rest; pause and resume change the status', async () => {
+  await using api = await startApi()
+  const how = ['--description', 'd', '--rate-limit', '5', '--header', 'x-key: a', '--symbols', 'VOD']
+  const { id } = await added(api, how)
+  const moved = await run(api, [
+    'update',
+    id,
+    'https://hooks.example/new',
+    '--max-concurrency',
+    '2',
+    '--json',
+  ])
+  expect(JSON.parse(moved.stdout.join())).toMatchObject({
+    url: 'https://hooks.example/new',
+    maxConcurrency: 2,
+    description: 'd',
+    rateLimit: 5,
+    headers: { 'x-key': 'a' },
+    filter: { symbols: ['VOD'] },
+  })
+  const nothing = ['--description', 'none', '--rate-limit', 'none', '--header', 'none', '--filter', '{}']
+  const bare = await run(api, ['update', id, ...nothing, '--json'])
+  expect(JSON.parse(bare.stdout.join())).toMatchObject({
+    url: 'https://hooks.example/new',
+    description: null,
+    rateLimit: null,
+    headers: {},
+    filter: {},
+  })
+  expect((await run(api, ['pause', id])).stderr).toEqual([`${id} is paused`])
+  expect((await run(api, ['resume', id])).stderr).toEqual([`${id} is active`])
+  const empty = await run(api, ['update', id])
+  expect(empty.failure).toMatchObject({ code: 'usage', message: expect.stringContaining('what to change') })
 })
 
 test('bridge webhooks rewrap continues until nothing is left, and names secrets that no key opens', async () => {
@@ -185,9 +223,9 @@ test('bridge webhooks names the missing scope, and lists its verbs with --help',
   const reader = await tokenOf(api, 'desk', ['webhooks:read'])
   expect((await run(api, ['add', URL], reader)).failure?.message).toMatch(/scope webhooks:write/)
   const { context, stdout } = testContext()
-  await webhooksCommand(['add', '--help'], context)
+  await webhooksCommand(['--help'], context)
   const help = stdout.join('\n')
-  for (const verb of ['add', 'list', 'show', 'rotate', 'enable', 'disable', 'delete', 'rewrap']) {
+  for (const verb of ['add URL', 'list', 'show ID', 'update ID', 'pause ID', 'replay ID', 'rewrap']) {
     expect(help).toContain(`bridge webhooks ${verb}`)
   }
   expect((await ask(api, reader, '/v1/webhooks')).body.data).toEqual([])

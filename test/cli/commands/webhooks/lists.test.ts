@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { webhooksCommand } from '../../../src/cli/commands/webhooks.ts'
-import { attemptPage } from '../../../src/webhooks/attempts/attempt-record.ts'
-import { type ApiServer, startApi, TOKEN, until } from '../../support/http/api-server.ts'
-import { ask } from '../../support/http/ask.ts'
-import { EPOCH } from '../../support/store.ts'
-import { recordOf } from '../../support/webhooks/attempted.ts'
-import { testContext } from '../command-context.ts'
+import { webhooksCommand } from '../../../../src/cli/commands/webhooks/webhooks.ts'
+import { attemptPage } from '../../../../src/webhooks/attempts/attempt-record.ts'
+import { type ApiServer, startApi, TOKEN, until } from '../../../support/http/api-server.ts'
+import { ask } from '../../../support/http/ask.ts'
+import { EPOCH } from '../../../support/store.ts'
+import { recordOf } from '../../../support/webhooks/attempted.ts'
+import { testContext } from '../../command-context.ts'
 
 async function run(api: ApiServer, args: string[]) {
   const { context, stdout, stderr } = testContext()
@@ -42,9 +42,10 @@ describe('bridge webhooks attempts', () => {
     const id = await endpointOf(api)
     const { stdout, failure } = await run(api, ['attempts', id, '--limit', '2'])
     expect(failure).toBeNull()
-    expect(stdout).toEqual([
-      '2026-06-01T05:59:51.005Z  ok            204     12 ms  body     try 1  e5',
-      '2026-06-01T05:59:51.004Z  server_error  503     12 ms  body     try 1  e4  busy\ufffd[2J\ufffd',
+    expect(stdout.map((line) => line.split(/ {2,}/))).toEqual([
+      ['AT', 'OUTCOME', 'STATUS', 'TOOK', 'PHASE', 'TRY', 'EVENT', 'RESPONSE'],
+      ['2026-06-01T05:59:51.005Z', 'ok', '204', '12 ms', 'body', '1', 'e5', '–'],
+      ['2026-06-01T05:59:51.004Z', 'server_error', '503', '12 ms', 'body', '1', 'e4', 'busy\ufffd[2J\ufffd'],
     ])
   })
 
@@ -65,9 +66,11 @@ test('bridge webhooks deliveries shows the state of each delivery, page by page'
   await using api = await startApi({ count: 5 })
   const id = await endpointOf(api)
   const { stdout } = await run(api, ['deliveries', id])
-  expect(stdout).toHaveLength(5)
-  expect(stdout[1]).toBe('         4  pending    1 try    503  e4  next 2026-06-01T07:00:00.000Z')
-  expect((await run(api, ['deliveries', id, '--state', 'pending,dead'])).stdout).toEqual([stdout[1]])
+  expect(stdout).toHaveLength(6)
+  const [header = '', , pending = ''] = stdout
+  expect(header.trim().split(/ {2,}/)).toEqual(['SEQUENCE', 'STATE', 'TRIES', 'STATUS', 'NEXT TRY', 'EVENT'])
+  expect(pending).toBe('         4  pending        1  503     2026-06-01T07:00:00.000Z  e4')
+  expect((await run(api, ['deliveries', id, '--state', 'pending,dead'])).stdout).toEqual([header, pending])
 })
 
 test.each<[string[], RegExp]>([
