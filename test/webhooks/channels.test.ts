@@ -6,6 +6,7 @@ import { gapOf } from '../../src/ingest/machine/publish.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { addressRules } from '../../src/webhooks/address/rules.ts'
 import { postEvent } from '../../src/webhooks/send/delivery.ts'
+import { sampleEvent, sampleKinds } from '../../src/webhooks/send/sample-event.ts'
 import { createSender } from '../../src/webhooks/send/sender.ts'
 import { disabledEvent, testEvent } from '../../src/webhooks/send/system-event.ts'
 import { START_MS, sampleGap } from '../log/samples.ts'
@@ -38,6 +39,10 @@ function bodies(): { name: string; id: string; json: string }[] {
     { name: 'webhook.disabled', ...disabledEvent(own, 'failing', START_MS) },
     { name: 'webhook.disabled', ...disabledEvent({ ...own, description: 'the desk' }, 'gone', START_MS) },
     { name: 'webhook.test', ...testEvent('evt_1', 'ep_1', START_MS) },
+    ...sampleKinds.map((kind) => ({
+      name: kind === 'gap' ? 'gap' : 'disclosure',
+      ...sampleEvent(kind, 'test_1', START_MS),
+    })),
   ]
 }
 

@@ -3,6 +3,7 @@
  * resolved only at each attempt (`guard.ts`).
  */
 import { isIP } from 'node:net'
+import type { SettingName } from '../../settings/schema.ts'
 import { type AddressRules, judgeAddress } from './rules.ts'
 
 /** The target of a webhook, from a checked URL. */
@@ -55,6 +56,21 @@ const METADATA_NAMES = [
   'instance-data.ec2.internal',
 ]
 
+/** Settings with which the operator allows what is refused. */
+const SETTINGS = {
+  scheme: 'BRIDGE_WEBHOOK_ALLOW_HTTP',
+  port: 'BRIDGE_WEBHOOK_PORTS',
+  address: 'BRIDGE_WEBHOOK_ALLOW_NETS',
+} as const satisfies Partial<Record<UrlRefusal, SettingName>>
+
+/** The text of a refusal for the operator: it names the setting, where one allows what is refused. */
+export function operatorMessage(verdict: UrlVerdict & { kind: 'refused' }, rules: AddressRules): string {
+  const { refusal, message } = verdict
+  if (refusal === 'scheme' && rules.allowHttp) return message
+  const setting = Object.hasOwn(SETTINGS, refusal) ? SETTINGS[refusal as keyof typeof SETTINGS] : null
+  return setting === null ? message : `${message}; as its operator, allow it with ${setting}`
+}
+
 /** Judges the text of a URL. Pure: the same for the same rules, whatever any name leads to. */
 export function judgeUrl(text: string, rules: AddressRules): UrlVerdict {
   if (text.length > LONGEST_URL) return refused('length', `is longer than ${LONGEST_URL} characters`)
@@ -62,7 +78,9 @@ export function judgeUrl(text: string, rules: AddressRules): UrlVerdict {
   const url = URL.parse(text)
   if (url === null) return refused('form', 'must be a URL such as https://hooks.example/path')
   const scheme = schemeOf(url)
-  if (scheme === null) return refused('scheme', 'must begin with https://')
+  if (scheme === null) {
+    return refused('scheme', `must begin with https://${rules.allowHttp ? ' or http://' : ''}`)
+  }
   if (scheme === 'http' && !rules.allowHttp) {
     return refused('scheme', 'must begin with https://: plain http is off here')
   }

@@ -11,7 +11,7 @@ import { unreadFilter } from '../../http/schemas/filter-schema.ts'
 import { mustBe, ranged } from '../../http/schemas/json-schema.ts'
 import { endpointOrders, MAX_CONCURRENCY } from '../../registry/endpoint-rows.ts'
 import type { EndpointChange } from '../../registry/endpoints.ts'
-import { judgeUrl, LONGEST_URL } from '../address/judge-url.ts'
+import { judgeUrl, LONGEST_URL, operatorMessage } from '../address/judge-url.ts'
 import type { AddressRules } from '../address/rules.ts'
 import { CUSTOM_HEADERS_RULE, customHeaders } from './custom-headers.ts'
 import { sinceText } from './endpoint-start.ts'
@@ -29,7 +29,7 @@ const urlRule = mustBe('must be a URL such as https://hooks.example/path')
 const rateRule = mustBe(`must be a number from ${RATES.low} to ${RATES.high}, or null`)
 
 /** The members that both bodies have. `url` is checked by the address rules. */
-function sharedMembers(rules: AddressRules) {
+function sharedMembers(rules: AddressRules, isOperator: boolean) {
   return {
     url: z
       .string(urlRule)
@@ -37,7 +37,8 @@ function sharedMembers(rules: AddressRules) {
       .transform((text, context) => {
         const verdict = judgeUrl(text, rules)
         if (verdict.kind === 'ok') return verdict.target.url
-        context.addIssue({ code: 'custom', message: verdict.message })
+        const message = isOperator ? operatorMessage(verdict, rules) : verdict.message
+        context.addIssue({ code: 'custom', message })
         return z.NEVER
       })
       .meta({
@@ -68,9 +69,9 @@ function sharedMembers(rules: AddressRules) {
   }
 }
 
-/** The body of `POST`. `nowMs`: ms since 1970. */
-export function creationBody(rules: AddressRules, nowMs: number) {
-  const members = sharedMembers(rules)
+/** The body of `POST`. `nowMs`: ms since 1970. To the operator a refused URL names the setting that allows it. */
+export function creationBody(rules: AddressRules, nowMs: number, isOperator = false) {
+  const members = sharedMembers(rules, isOperator)
   return z.strictObject({
     ...members,
     description: members.description.optional().transform((text) => text ?? null),
@@ -82,8 +83,8 @@ export function creationBody(rules: AddressRules, nowMs: number) {
 }
 
 /** The body of `PATCH`: a member that is absent stays as it is. */
-export function changeBody(rules: AddressRules) {
-  const members = sharedMembers(rules)
+export function changeBody(rules: AddressRules, isOperator = false) {
+  const members = sharedMembers(rules, isOperator)
   return z
     .strictObject({
       ...members,
@@ -104,8 +105,8 @@ function withoutDefault<Member extends z.ZodType>(member: z.ZodDefault<Member>):
  * The endpoint that a body of `POST` asks for.
  * @throws HttpProblem `body_invalid`, BridgeError `filter_invalid`, each naming everything that is wrong
  */
-export function readCreation(body: unknown, rules: AddressRules, nowMs: number) {
-  const { filter = {}, ...wanted } = readBody(creationBody(rules, nowMs), body)
+export function readCreation(body: unknown, rules: AddressRules, nowMs: number, isOperator: boolean) {
+  const { filter = {}, ...wanted } = readBody(creationBody(rules, nowMs, isOperator), body)
   return { ...wanted, filter: parseFilter(filter, 'filter', webhookKinds) }
 }
 
@@ -113,8 +114,8 @@ export function readCreation(body: unknown, rules: AddressRules, nowMs: number) 
  * What a body of `PATCH` changes.
  * @throws HttpProblem `body_invalid`, BridgeError `filter_invalid`, each naming everything that is wrong
  */
-export function readChange(body: unknown, rules: AddressRules): EndpointChange {
-  const { filter, status, ...change } = readBody(changeBody(rules), body)
+export function readChange(body: unknown, rules: AddressRules, isOperator: boolean): EndpointChange {
+  const { filter, status, ...change } = readBody(changeBody(rules, isOperator), body)
   return {
     // JSON has no undefined: a member that is there has a value.
     ...(change as EndpointChange),

@@ -116,7 +116,8 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       headers: IF_MATCH,
       answers: { 200: ONE_ANSWER },
       problems: ['filter_invalid', 'limit_reached', 'precondition_failed'],
-      handle: (call) => changeBy(call, options, () => readChange(call.body, options.rules)),
+      handle: (call) =>
+        changeBy(call, options, () => readChange(call.body, options.rules, call.caller.seesAllTenants)),
     },
     {
       method: 'DELETE',
@@ -172,7 +173,7 @@ async function create(call: Call, options: EndpointRoutesOptions): Promise<void>
   const { endpoints, reader, secrets, rules, clock, logger } = options
   const { query, body, caller, response } = call
   query.check()
-  const { since, headers: own, ...wanted } = readCreation(body, rules, clock.now())
+  const { since, headers: own, ...wanted } = readCreation(body, rules, clock.now(), caller.seesAllTenants)
   checkLoaded(endpoints)
   requireCompleteReplica(reader.replica)
   const start = startOf(since, reader, clock.now())

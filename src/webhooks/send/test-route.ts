@@ -7,6 +7,7 @@
  */
 import { z } from 'zod'
 import { attemptOutcomes, outcomeOf } from '../../core/attempt-end.ts'
+import { didYouMean } from '../../core/near.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { createPlaces } from '../../lifecycle/places.ts'
@@ -18,6 +19,7 @@ import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import { endpointOf, ONE_ENDPOINT_PATH } from '../endpoints/endpoint-of.ts'
 import { attemptPhases } from './attempt-timer.ts'
 import { type Attempted, type PostMeans, postEvent } from './delivery.ts'
+import { type SampleKind, sampleEvent, sampleKinds } from './sample-event.ts'
 import { systemDelivery, TEST_TYPE, testEvent } from './system-event.ts'
 
 /** Maximum of concurrent tests on a node, and of one tenant; an endpoint has one at a time. */
@@ -53,10 +55,13 @@ export function testRoute(options: TestRouteOptions): Route {
     path: `${ONE_ENDPOINT_PATH}/test`,
     scope: 'webhooks:write',
     summary: `Sends one event of type \`${TEST_TYPE}\`, whatever the status of the endpoint, once: 200 with what came of it, also where that is a failure. One test of an endpoint at a time, else 429.`,
-    parameters: {},
+    parameters: {
+      type: `In place of \`${TEST_TYPE}\` a synthetic event of this kind, in the shape of a real one, with an \`id\` that begins with \`test_\`, and \`sequence\` and \`epoch\` zero: ${sampleKinds.map((kind) => `\`${kind}\``).join(', ')}.`,
+    },
     answers: { 200: { meaning: 'What came of it.', schema: testSchema } },
     problems: ['too_many', 'unavailable'],
     async handle(call) {
+      const kind = kindOf(call)
       call.query.check()
       const endpoint = endpointOf(call, options.endpoints)
       const { id, tenant } = endpoint
@@ -67,7 +72,7 @@ export function testRoute(options: TestRouteOptions): Route {
       if (free === 'full') throw retryLater('too_many', 'this node has as many tests under way as it makes')
       underWay.add(id)
       try {
-        await sendTest(call, endpoint, options)
+        await sendTest(call, endpoint, kind, options)
       } finally {
         underWay.delete(id)
         free()
@@ -76,13 +81,28 @@ export function testRoute(options: TestRouteOptions): Route {
   }
 }
 
-async function sendTest(call: Call, found: Endpoint, options: TestRouteOptions): Promise<void> {
+/** The kind of synthetic event that is wanted, null for the test event. Notes what is wrong with the parameter. */
+function kindOf({ query }: Call): SampleKind | null {
+  const text = query.text('type')
+  const kind = sampleKinds.find((one) => one === text) ?? null
+  if (text !== null && kind === null)
+    query.refuse('type', `must be one of ${sampleKinds.join(', ')}${didYouMean(text, sampleKinds)}`)
+  return kind
+}
+
+async function sendTest(
+  call: Call,
+  found: Endpoint,
+  kind: SampleKind | null,
+  options: TestRouteOptions,
+): Promise<void> {
   const { prepare, onTested, clock, metrics, logger } = options
   const endpoint = prepare(found)
   if (endpoint === null) {
     throw retryLater('unavailable', 'no key of this bridge decrypts the secret of this endpoint; rotate it')
   }
-  const event = testEvent(newId('test', clock.now()), found.id, clock.now())
+  const [id, nowMs] = [newId('test', clock.now()), clock.now()]
+  const event = kind === null ? testEvent(id, found.id, nowMs) : sampleEvent(kind, id, nowMs)
   const body = Buffer.from(event.json)
   const { report, webhookId } = await postEvent(endpoint, { eventId: event.id, body }, options, call.gone)
   const { end, durationMs, phase, response, detail } = report

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../../src/core/cursor.ts'
 import { type ApiServer, startApi, TOKEN } from '../../support/http/api-server.ts'
-import { ask } from '../../support/http/ask.ts'
+import { ask, tokenOf } from '../../support/http/ask.ts'
 
 const URL = 'https://hooks.example/in'
 const CUT = encodeCursor({ epoch: 'Epoch001', sequence: 1, timeMs: 0 }).slice(0, -1)
@@ -82,7 +82,10 @@ const urls: Row[] = [
   ['https://hooks.example/#f', /fragment/],
   ['https://hooks.example:22/', /ports 443, 8443/],
   ...['127.0.0.1', '2130706433', '[::ffff:169.254.169.254]', 'localhost', 'metadata.google.internal'].map(
-    (host) => [`https://${host}/`, /^must not lead to a private, loopback, link-local or metadata address$/],
+    (host) => [
+      `https://${host}/`,
+      /^must not lead to a private, loopback, link-local or metadata address; as its operator, allow it with BRIDGE_WEBHOOK_ALLOW_NETS$/,
+    ],
   ),
   ['https://hooks.example/\r\nX: y', /control character/],
   [`https://hooks.example/${'x'.repeat(65_536)}`, /2048/],
@@ -200,8 +203,17 @@ test('targets allowed by the operator are accepted; the others stay blocked', as
   const body = { url: 'https://127.0.0.1:9000/' }
   expect((await ask(open, TOKEN, '/v1/webhooks', 'POST', body)).status).toBe(201)
   const blocked = { url: `https://${'10.0.0.1'}/` }
-  expect((await ask(open, TOKEN, '/v1/webhooks', 'POST', blocked)).body.errors).toEqual([
-    { field: 'url', message: 'must not lead to a private, loopback, link-local or metadata address' },
+  const rule = 'must not lead to a private, loopback, link-local or metadata address'
+  const messages = async (token: string, url: string): Promise<string[]> => {
+    const { errors } = (await ask(open, token, '/v1/webhooks', 'POST', { url })).body
+    return errors.map(({ message }: { message: string }) => message)
+  }
+  const desk = await tokenOf(open, 'desk')
+  expect(await messages(desk, blocked.url)).toEqual([rule])
+  const advice = (setting: string): string => `; as its operator, allow it with ${setting}`
+  expect(await messages(TOKEN, blocked.url)).toEqual([`${rule}${advice('BRIDGE_WEBHOOK_ALLOW_NETS')}`])
+  expect(await messages(TOKEN, 'http://hooks.example/')).toEqual([
+    `must begin with https://: plain http is off here${advice('BRIDGE_WEBHOOK_ALLOW_HTTP')}`,
   ])
 })
 

@@ -65,6 +65,23 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect((await send()).body.webhookId).not.toBe(body.webhookId)
   })
 
+  test.each([
+    ['published', 'disclosure.published.v1', /^test_\w+$/],
+    ['amended', 'disclosure.amended.v1', /^test_\w+#2$/],
+    ['gap', 'bridge.gap.opened.v1', /^gap:test_\w+:opened$/],
+  ])('with type=%s sends a synthetic event of the type %s', async (kind, type, id) => {
+    await using receiver = await startReceiver()
+    const { api, id: endpointId, token } = await testing(receiver.url)
+    await using _ = api
+    const { status } = await ask(api, token, `/v1/webhooks/${endpointId}/test?type=${kind}`, 'POST')
+    expect([status, JSON.parse(receiver.received[0]?.body ?? '')]).toMatchObject([
+      200,
+      { type, id: expect.stringMatching(id), sequence: '0'.repeat(20), epoch: '00000000' },
+    ])
+    const wrong = await ask(api, token, `/v1/webhooks/${endpointId}/test?type=${kind}x`, 'POST')
+    expect([wrong.status, receiver.received.length]).toEqual([400, 1])
+  })
+
   test('returns a failure with the beginning of the response, attempts once and changes nothing, 410 included', async () => {
     await using receiver = await startReceiver((response) => response.writeHead(410).end('moved away'))
     const { api, id, send } = await testing(receiver.url)
