@@ -17,11 +17,15 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   demo: {
     does: 'run a sandbox upstream and all roles in one process; needs no settings',
-    load: async () => (await import('./commands/demo.ts')).demoCommand,
+    load: async () => (await import('./commands/demo/demo.ts')).demoCommand,
   },
   sandbox: {
     does: 'run the synthetic upstream; --list shows its scenarios',
     load: async () => (await import('./commands/sandbox.ts')).runSandboxCommand,
+  },
+  init: {
+    does: 'write a file .env with new keys, which every command in the directory reads',
+    load: async () => (await import('./commands/init.ts')).initCommand,
   },
   doctor: {
     does: 'check settings, machine, upstream, key and a running bridge, with advice',
@@ -47,9 +51,21 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     does: 'put a backup back and begin a new epoch, so that every reader is told',
     load: async () => (await import('./commands/restore.ts')).restoreCommand,
   },
+  status: {
+    does: 'show the state of a running bridge: upstream, quota, log, replica, gaps',
+    load: async () => (await import('./commands/status.ts')).statusCommand,
+  },
   tail: {
     does: 'print the event stream of a running bridge',
     load: async () => (await import('./commands/tail.ts')).tailCommand,
+  },
+  get: {
+    does: 'print one event by its id or sequence',
+    load: async () => (await import('./commands/get.ts')).getCommand,
+  },
+  filters: {
+    does: 'show which of the last events a filter would have matched',
+    load: async () => (await import('./commands/filters.ts')).filtersCommand,
   },
   listen: {
     does: 'post its events to a local URL as signed webhooks',
@@ -62,6 +78,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   webhooks: {
     does: 'create, change, list, test, replay and delete webhook endpoints of a running bridge',
     load: async () => (await import('./commands/webhooks/webhooks.ts')).webhooksCommand,
+  },
+  trigger: {
+    does: 'send a synthetic event to a webhook endpoint',
+    load: async () => (await import('./commands/trigger.ts')).triggerCommand,
   },
   completion: {
     does: 'print the completion of commands and flags for bash or zsh',

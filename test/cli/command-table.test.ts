@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { commands } from '../../src/cli/command-table.ts'
 import type { CliCommand } from '../../src/cli/terminal/command.ts'
@@ -23,7 +24,7 @@ test('every command and every verb explains itself, and each of its flags', asyn
   expect(found.length).toBeGreaterThan(30)
   for (const [words, command] of found) {
     const help = await helpOf(command)
-    expect(help.split('\n')[0], words).toMatch(new RegExp(`^bridge ${words}( \\S+)*: \\S`))
+    expect(help.split('\n')[0], words).toMatch(new RegExp(`^bridge ${words}: \\S`))
     const flags = command.flags.filter((flag) => flag === flag.toLowerCase())
     for (const flag of flags) expect(help, `${words} --${flag}`).toContain(`--${flag}`)
     for (const verb of Object.keys(command.verbs)) expect(help).toContain(`  bridge ${words} ${verb}`)
@@ -31,6 +32,15 @@ test('every command and every verb explains itself, and each of its flags', asyn
       help.split('\n').filter((line) => line.length > 120),
       words,
     ).toEqual([])
+  }
+})
+
+test('the page on the command line names every command and verb', async () => {
+  const page = readFileSync('docs/use/command-line.md', 'utf8')
+  for (const [words, command] of await everyCommand()) {
+    if (!words.includes(' ')) expect(page).toContain(`\`bridge ${words}`)
+    const row = page.split('\n').find((line) => line.startsWith(`| \`bridge ${words}`)) ?? ''
+    for (const verb of Object.keys(command.verbs)) expect(row, words).toMatch(new RegExp(`\\b${verb}\\b`))
   }
 })
 

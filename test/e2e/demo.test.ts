@@ -35,3 +35,27 @@ it('the demo uses its own upstream, log and files in a shell with the settings o
   }
   expect(existsSync(join(directory.path, 'bridge.db'))).toBe(false)
 })
+
+it('the demo answers its own webhooks, lets a browser in, and counts what a plain poller would have lost', async () => {
+  const demo = await startBridge({ BRIDGE_HTTP_PORT: '0', BRIDGE_OPS_PORT: '0' }, ['demo'])
+  try {
+    await eventually(demo.stderr, (text) => text.includes('What flows:'))
+    const [, token = ''] = /^ {2}token +(\S+)$/m.exec(demo.stderr()) ?? []
+    expect(token).toMatch(/^demo-[a-z2-9]{11}$/)
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const [, url = ''] = /webhooks add (\S+) /.exec(demo.stderr()) ?? []
+    const body = JSON.stringify({ url })
+    const made = await fetch(`${demo.ready.http}/v1/webhooks`, { method: 'POST', headers, body })
+    expect(made.status).toBe(201)
+    const origin = 'http://localhost:3000'
+    const asked = await fetch(`${demo.ready.http}/v1/status`, { headers: { ...headers, origin } })
+    expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([200, origin])
+    await eventually(
+      demo.stderr,
+      (text) =>
+        /webhooks received [1-9]/.test(text) && /a plain poller would have lost [1-9]\d* by now/.test(text),
+    )
+  } finally {
+    expect(await demo.stop()).toBe(0)
+  }
+})

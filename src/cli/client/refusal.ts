@@ -27,6 +27,8 @@ export interface RefusalWords {
   missing: { message: string; hint: string }
   /** The flag that takes a cursor; `--after` where it is left out. */
   cursorFlag?: string
+  /** The command's arguments, e.g. `URL`: a wrong member of that name is named as the argument. */
+  words?: readonly string[]
   /** The command's flags: a wrong member of the request is named as its flag. */
   flags?: readonly string[]
 }
@@ -107,10 +109,14 @@ function scopeHint(detail: string): string {
   return `Use a token with that scope: bridge tokens create --tenant NAME --scopes ${scope} makes one, with the admin token.`
 }
 
-/** The error with its field as flag, e.g. `--max-concurrency` for `maxConcurrency`. */
-function named({ field, message }: FieldError, { flags = [] }: RefusalWords): FieldError {
-  const flag = field.replace(/^filter\./, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-  return { field: flags.includes(flag) ? `--${flag}` : field, message }
+/** The error with its field as argument or flag, e.g. `--max-concurrency` for `maxConcurrency`, `--header x` for `headers.x`. */
+function named({ field, message }: FieldError, { flags = [], words = [] }: RefusalWords): FieldError {
+  if (words.includes(field.toUpperCase())) return { field: field.toUpperCase(), message }
+  const [, member = '', rest = ''] = /^(?:filter\.)?([^.[]*)(?:\[\d+\])?(.*)$/.exec(field) ?? []
+  const flag = member.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  const found = [flag, flag.replace(/s$/, '')].find((one) => flags.includes(one))
+  if (found === undefined) return { field, message }
+  return { field: `--${found}${found === flag ? rest : rest.replace('.', ' ')}`, message }
 }
 
 function readProblem(body: string): Problem {

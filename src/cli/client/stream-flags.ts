@@ -4,6 +4,9 @@
  */
 import type { From } from '../../../clients/typescript/src/messages.ts'
 import type { ConnectOptions } from '../../../clients/typescript/src/stream.ts'
+import { isoSeconds, parseTimeBound } from '../../core/dates.ts'
+import { isBridgeError } from '../../errors.ts'
+import { londonTime } from '../terminal/london-time.ts'
 import { FILTER_HELP, filterFlags, filterOf, filterParameters } from './filter-flags.ts'
 import { requestFlags } from './target.ts'
 
@@ -19,11 +22,25 @@ export const streamFlags = {
 /** The lines of a command's help about them. */
 export const STREAM_HELP = `Where to start; without one of them with new events:
   --after CURSOR        after that event
-  --since TIME          with the first event of that time (UTC) or later, e.g. 2026-02-03T07:00Z
+  --since TIME          with the first event of that time or later: one that tail prints, or e.g.
+                        2026-07-07T07:00+01:00; without an offset it is UTC
   --tail N              with the last N that match, 1 to 1000
 
 Which events; fields and values of docs/use/filters.md, lists comma-separated or repeated:
 ${FILTER_HELP}`
+
+/** A line that says which moment `--since` is, in UTC and in London; null where it is not given or not a time. */
+export function sinceLine({ since }: { since?: string | undefined }): string | null {
+  if (since === undefined) return null
+  try {
+    const { fromMs } = parseTimeBound(since)
+    return `from ${isoSeconds(fromMs)}, in London ${londonTime(fromMs)}`
+  } catch (error) {
+    // The bridge refuses it with the forms that it takes.
+    if (isBridgeError(error, 'date_invalid')) return null
+    throw error
+  }
+}
 
 /** What is followed and from where, in the form of the WebSocket and in that of a query. */
 export interface StreamSelection {

@@ -10,7 +10,7 @@ import { BridgeError } from '../../errors.ts'
 import { newId } from '../../registry/ids.ts'
 import { followStream, type ShownMessage } from '../client/follow.ts'
 import { createForwarder, type ForwardAttempt, type ForwardedEvent } from '../client/forward.ts'
-import { STREAM_HELP, streamFlags, streamSelection } from '../client/stream-flags.ts'
+import { STREAM_HELP, sinceLine, streamFlags, streamSelection } from '../client/stream-flags.ts'
 import { TARGET_HELP, targetOf } from '../client/target.ts'
 import { command } from '../terminal/command.ts'
 import { eventLine } from '../terminal/event-line.ts'
@@ -59,6 +59,8 @@ export const listenCommand = command(SPEC, async ({ values }, context) => {
   const forwarder = createForwarder({ url, endpointId, key, clock, chance, signal, onAttempt })
   stderr(`forwarding to ${url} as endpoint ${endpointId}`)
   stderr(`secret ${secret}`)
+  const since = sinceLine(values)
+  if (since !== null) stderr(since)
   await followStream({
     target,
     selection,

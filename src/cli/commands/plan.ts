@@ -2,12 +2,14 @@
  * Runs `bridge plan`: prints how a bridge would spread its polls of the upstream over a week, with delays and risks.
  * The risk is a poll that finds more new items than one page holds. No request is sent.
  */
+import type { Calendar } from '../../core/calendar/calendar.ts'
 import { isoSeconds } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'
+import { type PlanName, planIncludes, planNames, plans } from '../../core/plans.ts'
 import { BridgeError } from '../../errors.ts'
 import { firstProfile } from '../../governor/arrivals/profile.ts'
 import { MOST_FILL_SHARE } from '../../governor/schedule/fills.ts'
-import { withoutGateway } from '../../governor/schedule/pacing.ts'
+import { type PlanFigures, withoutGateway } from '../../governor/schedule/pacing.ts'
 import {
   evenInHoursDelayS,
   type PlannedHour,
@@ -16,27 +18,44 @@ import {
   weekPlan,
 } from '../../governor/schedule/week-plan.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'
+import type { SettingName } from '../../settings/schema.ts'
 import { examineSettings, type Settings, type UpstreamPlan } from '../../settings/settings.ts'
+import { readPlan } from '../terminal/arguments.ts'
 import { command } from '../terminal/command.ts'
+import { type Column, headerRow, tableRow } from '../terminal/table.ts'
 import { type Paint, painter } from '../terminal/text.ts'
 
 /** A weekly quota that pays for a poll every five seconds, above which nothing needs planning. */
 const EVERY_POLL = 604_800 / 5
 /** Characters of the longest bar. */
 const BAR = 32
+/** The settings that override figures of a plan. */
+const OVERRIDES = [
+  'BRIDGE_UPSTREAM_RATE',
+  'BRIDGE_UPSTREAM_BURST',
+  'BRIDGE_UPSTREAM_WEEKLY_QUOTA',
+  'BRIDGE_UPSTREAM_PAGE_SIZE',
+] as const satisfies readonly SettingName[]
 /** The settings that the plan depends on; others may be wrong. */
 const NEEDED =
   /^BRIDGE_(GATEWAY_WEEKLY_UNITS|UPSTREAM_(PLAN|RATE|BURST|WEEKLY_QUOTA|PAGE_SIZE|QUOTA_RESET)|CALENDAR_FILE)(_FILE)?$/
 
-const flags = { json: { type: 'boolean' }, compare: { type: 'boolean' } } as const
+const flags = {
+  json: { type: 'boolean' },
+  plan: { type: 'string' },
+  compare: { type: 'boolean' },
+} as const
 
 const HELP = `One row per hour (London), averaged over the business days of the next seven days: polls, items,
 mean and worst delay from an item's release to its poll, the risk that a poll overflows (more new
 items than one page holds), and a bar for the polls. Above them: the mean delay, compared with the same
 number of evenly spaced polls. Arrivals are those of the built-in profile; a running bridge learns its own.
 Plan and calendar come from the settings (BRIDGE_UPSTREAM_PLAN and its overrides, BRIDGE_CALENDAR_FILE).
-  --compare   also compares with polls spaced evenly in the release hours
-  --json      everything as one line of JSON`
+  --plan NAME   another plan, with its own figures: ${planNames.join(', ')}
+  --compare     also every plan in a table, and polls spaced evenly in the release hours
+  --json        everything as one line of JSON
+
+  bridge plan --plan lite --compare`
 
 const SPEC = {
   name: 'plan',
@@ -47,52 +66,130 @@ const SPEC = {
 
 /** Prints the plan. */
 export const planCommand = command(SPEC, async ({ values }, context) => {
-  const { stdout, clock, colour, env } = context
-  const { settings, errors } = examineSettings(env)
-  const wrong = errors.filter(({ field }) => NEEDED.test(field))
-  if (wrong.length > 0) {
-    throw new BridgeError('settings', 'settings that the plan depends on are wrong', {
-      errors: wrong,
-      hint: 'Every setting, its default and its meaning: docs/configuration.md',
-    })
-  }
+  const { stdout, clock, colour } = context
+  const settings = neededSettings({ ...context.env, ...otherPlan(values.plan) })
   const { gatewayUnits } = settings
   const plan = withoutGateway({ ...settings.plan, gatewayUnits })
-  if (plan.weeklyQuota >= EVERY_POLL) {
-    const note = `a weekly quota of ${plan.weeklyQuota} pays for a poll every few seconds: no planning is needed`
-    stdout(
-      values.json === true ? JSON.stringify({ plan: plan.name, weeklyQuota: plan.weeklyQuota, note }) : note,
-    )
-    return
-  }
   const calendar = loadCalendar(settings.calendarFile)
   const fromMs = calendar.momentMs(calendar.londonDate(clock.now() + DAY_MS), 0)
-  const profile = firstProfile()
-  const pollsMs = plannedPolls(plan, profile, calendar, fromMs)
-  const week = weekPlan(plan, profile, calendar, pollsMs)
-  const compared =
-    values.compare === true ? { evenInHoursS: evenInHoursDelayS(profile, calendar, pollsMs) } : null
+  const weekOf = (figures: PlanFigures): Week => plannedWeek(figures, calendar, fromMs)
+  const own = plan.weeklyQuota >= EVERY_POLL ? null : weekOf(plan)
+  const rows = values.compare === true ? comparedPlans(settings.plan, weekOf) : null
   if (values.json === true) {
-    const { fromMs: _fromMs, ...rest } = week
-    stdout(
-      JSON.stringify({
-        plan: plan.name,
-        weeklyQuota: settings.plan.weeklyQuota,
-        gatewayUnits,
-        from: isoSeconds(fromMs),
-        ...rest,
-        ...(compared !== null && { compared }),
-      }),
-    )
+    const { fromMs: _fromMs, evenInHoursS, ...week } = own ?? { fromMs, evenInHoursS: undefined }
+    const rest = own === null ? { note: unplanned(plan) } : week
+    const compared = rows && { ...(evenInHoursS !== undefined && { evenInHoursS }), plans: rows }
+    const figures = { plan: plan.name, weeklyQuota: settings.plan.weeklyQuota, gatewayUnits }
+    stdout(JSON.stringify({ ...figures, from: isoSeconds(fromMs), ...rest, ...(rows && { compared }) }))
     return
   }
-  for (const line of planLines(settings, week, compared, painter(colour))) stdout(line)
+  const paint = painter(colour)
+  if (own === null) stdout(unplanned(plan))
+  else for (const line of planLines(settings, own, rows !== null, paint)) stdout(line)
+  if (rows !== null) for (const line of comparisonLines(rows, plan.name, paint)) stdout(line)
 })
+
+/** @throws BridgeError `settings` where those that the plan depends on are wrong */
+function neededSettings(env: Readonly<Record<string, string | undefined>>): Settings {
+  const { settings, errors } = examineSettings(env)
+  const wrong = errors.filter(({ field }) => NEEDED.test(field))
+  if (wrong.length === 0) return settings
+  throw new BridgeError('settings', 'settings that the plan depends on are wrong', {
+    errors: wrong,
+    hint: 'Every setting, its default and its meaning: docs/configuration.md',
+  })
+}
+
+/** The settings for another plan: its name, and its own figures in place of overrides. */
+function otherPlan(text: string | undefined): Record<string, string> {
+  const name = readPlan(text)
+  if (name === undefined) return {}
+  const own = Object.fromEntries(OVERRIDES.map((setting) => [setting, '']))
+  return { ...own, BRIDGE_UPSTREAM_PLAN: name, ...(!hasFunds(name) && { BRIDGE_GATEWAY_WEEKLY_UNITS: '' }) }
+}
+
+/** A week of polls, with the delay of as many polls spaced evenly in the release hours, seconds. */
+type Week = WeekPlan & { evenInHoursS: number }
+
+function plannedWeek(plan: PlanFigures, calendar: Calendar, fromMs: number): Week {
+  const profile = firstProfile()
+  const pollsMs = plannedPolls(plan, profile, calendar, fromMs)
+  const evenInHoursS = evenInHoursDelayS(profile, calendar, pollsMs)
+  return { ...weekPlan(plan, profile, calendar, pollsMs), evenInHoursS }
+}
+
+function unplanned({ weeklyQuota }: PlanFigures): string {
+  return `a weekly quota of ${weeklyQuota} pays for a poll every few seconds: no planning is needed`
+}
+
+/** What a plan gives in a week, in numbers for a choice. */
+interface ComparedPlan {
+  plan: PlanName
+  weeklyQuota: number
+  pageSize: number
+  polls: number
+  meanDelayS: number
+  evenMeanDelayS: number
+  /** Longest possible wait in an hour of a business day in which items come, seconds. */
+  worstDelayS: number
+  /** Highest risk that a poll overflows. */
+  overflowRisk: number
+  funds: boolean
+}
+
+/** Every plan with its own figures; the chosen one with its overrides. */
+function comparedPlans(chosen: UpstreamPlan, weekOf: (plan: PlanFigures) => Week): ComparedPlan[] {
+  return planNames.map((plan) => {
+    const figures = plan === chosen.name ? chosen : { ...chosen, ...plans[plan], name: plan }
+    const { hours, polls, meanDelayS, evenMeanDelayS } = weekOf(figures)
+    const busy = hours.filter(({ isOpen, items }) => isOpen && items >= 1)
+    const { weeklyQuota, pageSize } = figures
+    return {
+      plan,
+      weeklyQuota,
+      pageSize,
+      polls,
+      meanDelayS,
+      evenMeanDelayS,
+      worstDelayS: Math.max(...busy.map(({ worstDelayS }) => worstDelayS)),
+      overflowRisk: Math.max(...hours.map(({ overflowRisk }) => overflowRisk)),
+      funds: hasFunds(plan),
+    }
+  })
+}
+
+const comparedColumns: readonly Column<ComparedPlan>[] = [
+  { title: 'PLAN', width: 10, cell: ({ plan }) => plan },
+  { title: 'UNITS', width: 6, isNumber: true, cell: ({ weeklyQuota }) => weeklyQuota.toString() },
+  { title: 'PAGE', width: 4, isNumber: true, cell: ({ pageSize }) => pageSize.toString() },
+  { title: 'POLLS', width: 6, isNumber: true, cell: ({ polls }) => polls.toString() },
+  { title: 'MEAN DELAY', width: 10, isNumber: true, cell: ({ meanDelayS }) => seconds(meanDelayS) },
+  { title: 'EVENLY SPACED', width: 13, isNumber: true, cell: (row) => seconds(row.evenMeanDelayS) },
+  { title: 'WORST', width: 9, isNumber: true, cell: ({ worstDelayS }) => seconds(worstDelayS) },
+  { title: 'OVERFLOW', width: 8, isNumber: true, cell: ({ overflowRisk }) => percent(overflowRisk) },
+  { title: 'FUNDS', cell: ({ funds }) => (funds ? 'yes' : 'no') },
+]
+
+function comparisonLines(rows: readonly ComparedPlan[], chosen: PlanName, paint: Paint): string[] {
+  return [
+    '',
+    paint('soft', `all plans; WORST is in hours with items; docs/use/which-plan.md helps to choose`),
+    headerRow(comparedColumns, paint),
+    ...rows.map(
+      (row) => `${tableRow(comparedColumns, row, paint)}${row.plan === chosen ? '  ← this plan' : ''}`,
+    ),
+  ]
+}
+
+/** Whether the upstream answers fund paths on the plan. */
+function hasFunds(plan: PlanName): boolean {
+  return planIncludes(plan, 'advanced')
+}
 
 function planLines(
   { plan, gatewayUnits }: Pick<Settings, 'plan' | 'gatewayUnits'>,
-  week: WeekPlan,
-  compared: { evenInHoursS: number } | null,
+  week: Week,
+  isCompared: boolean,
   paint: Paint,
 ): string[] {
   const shared = gatewayUnits === 0 ? '' : ` (${gatewayUnits} of them reserved for the fund gateway)`
@@ -109,7 +206,7 @@ function planLines(
     paint('soft', `business days\n${head}`),
     ...open.map((hour) => hourLine(hour, most, paint)),
     ...(closed.length === 0 ? [] : ['', paint('soft', 'closed days'), closedLine(closed)]),
-    ...(compared === null ? [] : ['', comparedLine(week, compared.evenInHoursS)]),
+    ...(isCompared ? ['', comparedLine(week, week.evenInHoursS)] : []),
   ]
 }
 
@@ -123,14 +220,13 @@ function unpaidFills({ weeklyQuota }: UpstreamPlan, { fills }: WeekPlan): string
 }
 
 function hourLine(hour: PlannedHour, most: number, paint: Paint): string {
-  const risk = hour.overflowRisk < 0.0005 ? '–' : `${(hour.overflowRisk * 100).toFixed(1)} %`
   const cells = [
     `  ${hour.hour.toString().padStart(2, '0')}:00`.padEnd(6),
     hour.polls.toFixed(1).padStart(6),
     hour.items.toFixed(hour.items < 10 ? 1 : 0).padStart(6),
     seconds(hour.meanDelayS).padStart(11),
     seconds(hour.worstDelayS).padStart(7),
-    risk.padStart(9),
+    percent(hour.overflowRisk).padStart(9),
   ]
   return `${cells.join(' ')}  ${paint('strong', '█'.repeat(Math.round((hour.polls / most) * BAR)))}`
 }
@@ -147,9 +243,13 @@ function comparedLine(week: WeekPlan, evenInHoursS: number): string {
 
 /** How much shorter the planned mean delay is than this one. */
 function gainOf({ meanDelayS }: WeekPlan, delayS: number): string {
-  const percent = Math.round((1 - meanDelayS / delayS) * 100)
-  if (percent === 0) return 'the plan is equally fast'
-  return `the plan is ${Math.abs(percent)} % ${percent > 0 ? 'faster' : 'slower'}`
+  const gain = Math.round((1 - meanDelayS / delayS) * 100)
+  if (gain === 0) return 'the plan is equally fast'
+  return `the plan is ${Math.abs(gain)} % ${gain > 0 ? 'faster' : 'slower'}`
+}
+
+function percent(share: number): string {
+  return share < 0.0005 ? '–' : `${(share * 100).toFixed(1)} %`
 }
 
 function seconds(value: number): string {

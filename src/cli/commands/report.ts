@@ -6,6 +6,7 @@ import { noBridge, type RefusalWords } from '../client/refusal.ts'
 import { requestBridge } from '../client/request.ts'
 import { requestFlags, TARGET_HELP, targetOf } from '../client/target.ts'
 import { command } from '../terminal/command.ts'
+import { londonTimeOf } from '../terminal/london-time.ts'
 import { counted, harmless, type Paint, painter, type Tone } from '../terminal/text.ts'
 
 const DEFAULT_DAYS = 14
@@ -14,7 +15,9 @@ const MOST_DAYS = 400
 
 const flags = { days: { type: 'string' }, ...requestFlags } as const
 
-const HELP = `  polled, filled, swept   items of that day, by what found them first: a poll, an overflow fill, a re-scan
+const HELP = `  polled, filled, swept, backfilled
+                          items of that day, by what found them first: a poll, an overflow fill, a re-scan,
+                          the backfill of a first start
   rejected                items that could not be parsed
   gaps                    open gaps that overlap the day
   EOD                     whether the upstream's end-of-day item was received
@@ -59,6 +62,10 @@ export const reportCommand = command(SPEC, async ({ values }, context) => {
   if (data.length === 0) stderr('no day yet: counting starts with the first successful poll')
 })
 
+/** The columns of items. */
+const FOUND_BY = ['polled', 'filled', 'swept', 'backfilled', 'rejected'] as const
+const WIDTH = 11
+
 /** The figures of a day that are shown; an absent one is 0. */
 interface ShownDay {
   date: string
@@ -75,7 +82,7 @@ function tableOf(days: readonly ShownDay[], paint: Paint): string[] {
     days.reduce((sum, { figures }) => sum + (figures[place] ?? 0), 0),
   )
   const units = days.reduce((sum, day) => sum + day.units, 0)
-  const head = ['polled', 'filled', 'swept', 'rejected'].map((name) => name.padStart(9)).join('')
+  const head = FOUND_BY.map((name) => name.padStart(WIDTH)).join('')
   return [
     paint('soft', `date      ${head}  gaps  EOD   units`),
     ...days.map((day) => lineOf(day, paint)),
@@ -94,7 +101,7 @@ function lineOf(day: ShownDay, paint: Paint): string {
 }
 
 function cells(figures: readonly number[]): string {
-  return figures.map((figure) => figure.toString().padStart(9)).join('')
+  return figures.map((figure) => figure.toString().padStart(WIDTH)).join('')
 }
 
 /** Result of the daily reconciliation, by the report's `walk`. */
@@ -122,12 +129,12 @@ function dayOf(value: unknown): ShownDay {
   const spent = units !== null && typeof units === 'object' ? Object.values(units) : []
   return {
     date: textOf(fields.date),
-    figures: [fields.polled, fields.filled, fields.swept, fields.rejected].map(numberOf),
+    figures: FOUND_BY.map((name) => numberOf(fields[name])),
     gapsLeft: numberOf(fields.gapsLeft),
     isMarked: fields.eodSeen === true,
     units: spent.map(numberOf).reduce((sum, of) => sum + of, 0),
     walk: textOf(fields.walk),
-    since: typeof since === 'string' ? textOf(since).slice(0, 16).replace('T', ' ') : null,
+    since: typeof since === 'string' ? (londonTimeOf(since) ?? textOf(since)) : null,
   }
 }
 

@@ -2,12 +2,12 @@
  * Runs `bridge sandbox`: starts a local imitation of the upstream API with an invented market, or lists its scenarios.
  */
 import type { ParseArgsConfig } from 'node:util'
-import { didYouMean } from '../../core/near.ts'
-import { type PlanName, planNames } from '../../core/plans.ts'
+import { planNames } from '../../core/plans.ts'
 import { BridgeError } from '../../errors.ts'
 import { aborted } from '../../lifecycle/aborted.ts'
 import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.ts'
 import { scenarios } from '../../sandbox/scenario-list.ts'
+import { readPlan } from '../terminal/arguments.ts'
 import { command } from '../terminal/command.ts'
 
 const flags = {
@@ -93,15 +93,6 @@ function sandboxOptions(values: Values): SandboxOptions {
     burst: whole('burst', 1, 1e6),
   }
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
-}
-
-function readPlan(text: string | undefined): PlanName | undefined {
-  if (text === undefined) return undefined
-  const plan = planNames.find((name) => name === text)
-  if (plan !== undefined) return plan
-  throw new BridgeError('usage', `there is no plan "${text}"${didYouMean(text, planNames)}`, {
-    hint: `--plan is one of ${planNames.join(', ')}.`,
-  })
 }
 
 function readKey(text: string | undefined): string | undefined {

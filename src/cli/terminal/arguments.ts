@@ -3,6 +3,7 @@
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { didYouMean } from '../../core/near.ts'
+import { type PlanName, planNames } from '../../core/plans.ts'
 import { BridgeError, messageOf } from '../../errors.ts'
 
 /** Flags as `parseArgs` takes them. */
@@ -43,6 +44,16 @@ export function readFlagsAndWords<const F extends Flags>(
     throw refuse(`missing argument${missing.length > 1 ? 's' : ''}: ${missing.join(' ')}`)
   if (words.length > names.length) throw refuse(`unexpected argument "${words[names.length]}"`)
   return { values, words }
+}
+
+/** The plan that `--plan` names. @throws BridgeError `usage` with the near match */
+export function readPlan(text: string | undefined): PlanName | undefined {
+  if (text === undefined) return undefined
+  const plan = planNames.find((name) => name === text)
+  if (plan !== undefined) return plan
+  throw new BridgeError('usage', `there is no plan "${text}"${didYouMean(text, planNames)}`, {
+    hint: `--plan is one of ${planNames.join(', ')}.`,
+  })
 }
 
 /** Node's message in one sentence. */

@@ -37,7 +37,8 @@ export function command<const F extends Flags>(
   { name, words = [], does, help, flags }: CommandSpec<F>,
   run: (given: Given<F>, context: CommandContext) => Promise<void>,
 ): CliCommand {
-  const text = `bridge ${[name, ...words].join(' ')}: ${does}${help === undefined ? '' : `\n\n${help}`}`
+  const usage = words.length === 0 ? [] : [`  bridge ${[name, ...words].join(' ')} [flags]`]
+  const text = [`bridge ${name}: ${does}`, ...usage, ...(help === undefined ? [] : [help])].join('\n\n')
   const start = async (args: string[], context: CommandContext): Promise<void> => {
     if (asksForHelp(args)) context.stdout(text)
     else await run(readFlagsAndWords(name, args, flags, words), context)

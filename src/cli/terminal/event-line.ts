@@ -1,10 +1,11 @@
 /**
- * Formats an event as one line of aligned columns in London time; control characters are replaced.
+ * Formats an event as one line of aligned columns in London time, with its offset; control characters are replaced.
  */
 import { readDisclosure } from '../../core/disclosure.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, type Gap, isGap } from '../../core/event.ts'
 import { importances } from '../../core/filter/filter.ts'
 import { textOf } from '../../errors.ts'
+import { londonTimeOf } from './london-time.ts'
 import { harmless, type Paint, type Tone } from './text.ts'
 
 /** The members of an event that a line shows. */
@@ -16,12 +17,6 @@ interface ShownEvent {
   data: unknown
 }
 
-/** The Swedish locale writes dates as ISO 8601 does. */
-const londonTime = new Intl.DateTimeFormat('sv-SE', {
-  timeZone: 'Europe/London',
-  dateStyle: 'short',
-  timeStyle: 'medium',
-})
 const NONE = '–'
 const TONES: Readonly<Record<string, Tone>> = { ultra: 'alarm', high: 'strong', low: 'soft' }
 const CAUSES: Readonly<Record<string, string>> = {
@@ -31,6 +26,9 @@ const CAUSES: Readonly<Record<string, string>> = {
   epoch: 'the log was created anew or restored',
   retention: 'earlier events are no longer kept',
 }
+
+/** The titles over the columns of `eventLine`. */
+export const EVENT_HEADER = 'TIME (LONDON)              CODES    LEVEL   SYMBOL  HEADLINE · ISSUER'
 
 /** The line of an event's JSON; text that is not an event is shown as it is. */
 export function eventLine(json: string, paint: Paint): string {
@@ -84,8 +82,7 @@ function column(text: string, width: number): string {
   return (text === '' ? NONE : harmless(text)).padEnd(width)
 }
 
-/** London time, e.g. `2026-02-03 07:00:01`; text that is not a time is returned as it is. */
+/** London time; text that is not a time is returned as it is. */
 function at(time: string): string {
-  const ms = Date.parse(time)
-  return Number.isNaN(ms) ? harmless(textOf(time)) : londonTime.format(ms)
+  return londonTimeOf(time) ?? harmless(textOf(time))
 }

@@ -79,7 +79,9 @@ describe('a posted event', () => {
       expect(headers['webhook-id']).toBe(webhookId(endpointId, id, Buffer.from(JSON.stringify(data))))
       expect(headers['content-type']).toBe('application/cloudevents+json; charset=utf-8')
     }
-    expect(listen.stdout[0]).toMatch(/^204 {2}\d+ ms {2}2026-01-06 07:00:\d\d {2}FR .+Item \d+ · Alpha$/)
+    expect(listen.stdout[0]).toMatch(
+      /^204 {2}\d+ ms {2}2026-01-06T07:00:\d\d\+00:00 {2}FR .+Item \d+ · Alpha$/,
+    )
     expect(listen.stderr.at(-1)).toBe('stopped; 4 delivered, 0 given up')
   })
 

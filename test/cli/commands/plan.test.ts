@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { planCommand } from '../../../src/cli/commands/plan.ts'
+import { planNames } from '../../../src/core/plans.ts'
 import { testContext } from '../command-context.ts'
 
 async function run(args: string[], env: Record<string, string> = {}): Promise<string[]> {
@@ -63,4 +64,30 @@ test('a quota for a poll every few seconds needs no plan, which the output says'
   const quota = { BRIDGE_UPSTREAM_WEEKLY_QUOTA: '1000000' }
   expect((await run([], quota)).join()).toContain('no planning is needed')
   expect(JSON.parse((await run(['--json'], quota)).join())).toMatchObject({ weeklyQuota: 1_000_000 })
+})
+
+test('another plan is planned with its own figures, whatever the settings override', async () => {
+  const env = {
+    BRIDGE_UPSTREAM_PLAN: 'free',
+    BRIDGE_UPSTREAM_WEEKLY_QUOTA: '100',
+    BRIDGE_UPSTREAM_PAGE_SIZE: '10',
+  }
+  expect((await run(['--plan', 'lite'], env))[0]).toContain('plan lite: 1500 units a week, pages of 50')
+  await expect(run(['--plan', 'lit'])).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('mean "lite"'),
+  })
+})
+
+test('--compare shows every plan in a table, each faster than the smaller ones', async () => {
+  const lines = await run(['--plan', 'lite', '--compare'])
+  const at = lines.findIndex((line) => line.startsWith('PLAN '))
+  expect(lines.slice(at + 1).map((line) => line.split(' ')[0])).toEqual([...planNames])
+  expect(lines.filter((line) => line.endsWith('← this plan'))).toEqual([expect.stringMatching(/^lite /)])
+  const [line = ''] = await run(['--compare', '--json'])
+  const { plans } = JSON.parse(line).compared
+  expect(plans.map(({ plan }: { plan: string }) => plan)).toEqual([...planNames])
+  const delays: number[] = plans.map(({ meanDelayS }: { meanDelayS: number }) => meanDelayS)
+  expect(delays).toEqual(delays.toSorted((one, other) => other - one))
+  for (const { polls, weeklyQuota } of plans) expect(polls).toBeLessThanOrEqual(weeklyQuota)
 })

@@ -38,6 +38,7 @@ const days = [
     polled: 1500,
     filled: 380,
     swept: 4,
+    backfilled: 761,
     eodSeen: true,
     units: { poll: 600, sweep: 40 },
     since: '2026-01-05T06:30:00.000Z',
@@ -53,11 +54,11 @@ describe('bridge report', () => {
     expect(failure).toBeNull()
     expect(stderr).toEqual([])
     expect(stdout).toEqual([
-      'date         polled   filled    swept rejected  gaps  EOD   units',
-      '2026-01-05     1500      380        4        0     0  yes     640  complete, since 2026-01-05 06:30',
-      '2026-01-06     1600        0        0        2     1  –       300  1 gap open, not reconciled: over budget',
-      '2026-01-07        3        0        0        0     0  –         9  not over yet',
-      '3 days         3103      380        4        2               949',
+      'date           polled     filled      swept backfilled   rejected  gaps  EOD   units',
+      '2026-01-05       1500        380          4        761          0     0  yes     640  complete, since 2026-01-05T06:30:00+00:00',
+      '2026-01-06       1600          0          0          0          2     1  –       300  1 gap open, not reconciled: over budget',
+      '2026-01-07          3          0          0          0          0     0  –         9  not over yet',
+      '3 days           3103        380          4        761          2               949',
     ])
   })
 

@@ -52,7 +52,7 @@ describe('the output of tail', () => {
     await until(() => tail.stdout.length === 4)
     tail.stop()
     expect(await tail.ended).toBeNull()
-    expect(tail.stdout[0]).toBe('2026-01-06 07:00:20  FR       high    –       Item 20 · Alpha')
+    expect(tail.stdout[0]).toBe('2026-01-06T07:00:20+00:00  FR       high    –       Item 20 · Alpha')
     expect(tail.stdout.map((line) => line.match(/Item \d+/)?.[0])).toEqual([
       'Item 20',
       'Item 30',
@@ -61,6 +61,21 @@ describe('the output of tail', () => {
     ])
     expect(tail.stderr[0]).toContain('Ctrl-C ends it')
     expect(tail.stderr.at(-1)).toMatch(/^stopped; --after \S{39} goes on from here$/)
+  })
+
+  test('with --no-follow ends with the newest event; without a start it prints the last 10', async () => {
+    await using api = await startApi({ count: 40 })
+    const last = run(api.url, '--no-follow')
+    expect(await last.ended).toBeNull()
+    expect(last.stdout.map((line) => line.match(/Item \d+/)?.[0])).toEqual(
+      Array.from({ length: 10 }, (_, at) => `Item ${31 + at}`),
+    )
+    const [time = ''] = last.stdout[4]?.split('  ') ?? []
+    const since = run(api.url, '--no-follow', '--since', time)
+    expect(await since.ended).toBeNull()
+    expect(since.stdout).toEqual(last.stdout.slice(4))
+    expect(since.stderr[0]).toBe('from 2026-01-06T07:00:35Z, in London 2026-01-06T07:00:35+00:00')
+    expect(last.stderr.at(-1)).toMatch(/^stopped; --after \S+ goes on from here$/)
   })
 
   test('with --json has each event byte for byte on a line of its own, and nothing else', async () => {

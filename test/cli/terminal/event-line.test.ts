@@ -18,30 +18,30 @@ const event = { type: 'disclosure.published.v1', time: item.timestamp, data: ite
 const line = (changes: object = {}): string => eventLine(JSON.stringify({ ...event, ...changes }), plain)
 
 test('a disclosure line has London time, codes, highest importance, symbol, headline and issuer', () => {
-  expect(line()).toBe('2026-07-01 07:00:01  FR,DIV   ultra   ALP     Final Results · Alpha plc')
+  expect(line()).toBe('2026-07-01T07:00:01+01:00  FR,DIV   ultra   ALP     Final Results · Alpha plc')
 })
 
 test('amended, late and replacing items are marked; a missing member is a dash', () => {
   const bare = { ...item, issuer: {}, category: [{ kind: 'Native', code: 'RE' }] }
   const changed = { type: 'disclosure.amended.v1', late: 'true', replacesid: 'x', data: bare }
   expect(line(changed)).toBe(
-    '2026-07-01 07:00:01  RE       –       –       Final Results (amended, late, replaces an earlier one)',
+    '2026-07-01T07:00:01+01:00  RE       –       –       Final Results (amended, late, replaces an earlier one)',
   )
 })
 
 test.each([
   [
     'opened',
-    'GAP  items may be missing from 2026-01-06 07:00:00 to 2026-01-06 07:00:09: a poll did not reach all items',
+    'GAP  items may be missing from 2026-01-06T07:00:00+00:00 to 2026-01-06T07:00:09+00:00: a poll did not reach all items',
   ],
-  ['filled', 'GAP  filled from 2026-01-06 07:00:00 to 2026-01-06 07:00:09, 7 items found'],
+  ['filled', 'GAP  filled from 2026-01-06T07:00:00+00:00 to 2026-01-06T07:00:09+00:00, 7 items found'],
   [
     'given_up',
-    'GAP  given up from 2026-01-06 07:00:00 to 2026-01-06 07:00:09, 7 items found: a poll did not reach all items',
+    'GAP  given up from 2026-01-06T07:00:00+00:00 to 2026-01-06T07:00:09+00:00, 7 items found: a poll did not reach all items',
   ],
 ])('a gap that is %s is described in words', (state, words) => {
   const data = { from: '2026-01-06T07:00:00Z', to: '2026-01-06T07:00:09Z', cause: 'overflow', found: 7 }
-  expect(line({ type: `bridge.gap.${state}.v1`, data })).toBe(`2026-07-01 07:00:01  ${words}`)
+  expect(line({ type: `bridge.gap.${state}.v1`, data })).toBe(`2026-07-01T07:00:01+01:00  ${words}`)
 })
 
 test('no text of an item controls the terminal or starts a second line', () => {

@@ -18,7 +18,7 @@ export const update = endpointVerb(
     words: ['[URL]'],
     does: 'changes its URL, and what the flags name; the rest stays',
     help: `${CHANGE_HELP}
---header replaces all headers, a filter the whole filter (--filter '{}': every disclosure);
+A new --header replaces all headers, a filter the whole filter (--filter '{}': every disclosure);
 --description, --header and --rate-limit take none.`,
     flags: changeFlags,
   },

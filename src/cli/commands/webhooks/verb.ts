@@ -19,7 +19,18 @@ export const endpointWords: RefusalWords = {
     hint: 'bridge webhooks list shows the ids; the bridge must have the role api in BRIDGE_ROLES.',
   },
   cursorFlag: '--since',
-  flags: [...Object.keys(endpointFlags), 'after', 'until', 'ids', 'dead', 'outcome', 'state', 'limit'],
+  words: ['URL'],
+  flags: [
+    ...Object.keys(endpointFlags),
+    'after',
+    'until',
+    'ids',
+    'dead',
+    'outcome',
+    'state',
+    'limit',
+    'type',
+  ],
 }
 
 /** The lines of a verb's help about its output and the bridge. */
@@ -53,6 +64,24 @@ export interface EndpointCall<F extends Flags> {
   send: SendRequest
 }
 
+interface RequestValues extends TargetFlags {
+  json?: boolean | undefined
+}
+
+/** How an endpoint is asked for. @throws BridgeError as `requesterOf` */
+export function endpointRequest(
+  id: string,
+  { json, ...target }: RequestValues,
+  context: CommandContext,
+  refusals: RefusalWords = endpointWords,
+): Pick<EndpointCall<Flags>, 'json' | 'path' | 'send'> {
+  return {
+    json: json === true,
+    path: `${ENDPOINTS_PATH}/${encodeURIComponent(id)}`,
+    send: requesterOf(target, refusals, context),
+  }
+}
+
 /** A verb that takes the ID of an endpoint. */
 export function endpointVerb<const F extends Flags>(
   { name, words = [], does, help, flags, cursorFlag }: EndpointVerb<F>,
@@ -66,18 +95,8 @@ export function endpointVerb<const F extends Flags>(
     flags: { ...flags, ...requestFlags },
   }
   return command(spec, async ({ values, words: [id = '', ...rest] }, context) => {
-    const { json, ...target } = values as { json?: boolean } & TargetFlags
     const refusals = cursorFlag === undefined ? endpointWords : { ...endpointWords, cursorFlag }
-    await run(
-      {
-        values: values as EndpointCall<F>['values'],
-        id,
-        rest,
-        json: json === true,
-        path: `${ENDPOINTS_PATH}/${encodeURIComponent(id)}`,
-        send: requesterOf(target, refusals, context),
-      },
-      context,
-    )
+    const request = endpointRequest(id, values as RequestValues, context, refusals)
+    await run({ values: values as EndpointCall<F>['values'], id, rest, ...request }, context)
   })
 }

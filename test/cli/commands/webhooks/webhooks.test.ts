@@ -87,7 +87,7 @@ describe('bridge webhooks add', () => {
 
   test.each<[string[], RegExp]>([
     [['add'], /missing argument: URL/],
-    [['add', 'http://hooks.example/'], /url must begin with https/],
+    [['add', 'http://hooks.example/'], /^URL must begin with https/],
     [['add', URL, '--symbol', 'VOD'], /mean "symbols"/],
     [['add', URL, '--types', 'gaps'], /mean "gap"/],
     [['add', URL, '--filter', '{'], /filter is not JSON/],
@@ -96,7 +96,7 @@ describe('bridge webhooks add', () => {
     [['add', URL, '--max-concurrency', '-1'], /--max-concurrency needs a value/],
     [['add', URL, '--header', 'x'], /NAME: VALUE/],
     [['add', URL, '--header', 'a: 1', '--header', 'a: 2'], /each name may occur once/],
-    [['add', URL, '--header', 'host: x'], /headers.host cannot be set/],
+    [['add', URL, '--header', 'host: x'], /--header host cannot be set/],
     [['ad'], /mean "add"/],
     [
       [],
