@@ -42,6 +42,8 @@ export interface WebhooksOptions extends Omit<EndpointWorkerOptions, 'events' | 
   drainTimeoutMs: number
   /** The limit of open files of this process; null = unknown. */
   openFiles: number | null
+  /** Smaller in tests. */
+  rowBudget?: RowBudget
   /** Measures the pending deliveries of the shards of this process. */
   measureShards: (shards: Iterable<ShardFigures>) => void
   metrics: Pick<Metrics, 'webhookEndpoints' | 'webhookAttemptsUnderWay' | 'webhookDeadForgotten'>
@@ -62,7 +64,7 @@ export class Webhooks {
   readonly #events: DeliveryEvents
   readonly #places: Places
   readonly #starts: StartQueue
-  readonly #rowBudget = new RowBudget()
+  readonly #rowBudget: RowBudget
   /** Endpoints with their secrets opened. */
   readonly #prepared = new WeakMap<Endpoint, DeliveryEndpoint>()
   /** Every endpoint there is, by shard. */
@@ -77,6 +79,7 @@ export class Webhooks {
     this.#shards = options.log.shards<DeliveryRow>(SHARDS, SHARD_COUNT)
     this.#events = new DeliveryEvents(options.reader)
     this.#places = attemptPlaces(options.openFiles)
+    this.#rowBudget = options.rowBudget ?? new RowBudget()
     this.#starts = new StartQueue(options.clock, this.#places)
   }
 

@@ -1,24 +1,27 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { encodeCursor } from '../../src/core/cursor.ts'
 import { newSecret } from '../../src/core/signature.ts'
 import { aborted } from '../../src/lifecycle/aborted.ts'
 import type { Clock } from '../../src/lifecycle/clock.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import type { Log } from '../../src/log/log.ts'
 import type { Shards } from '../../src/log/shards.ts'
+import type { Change } from '../../src/log/tables.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { ENDPOINTS_TABLE } from '../../src/registry/endpoint-rows.ts'
 import type { NewEndpoint } from '../../src/registry/endpoints.ts'
 import { addressRules } from '../../src/webhooks/address/rules.ts'
-import type { DeliveryRow } from '../../src/webhooks/delivery-state/delivery-rows.ts'
+import { type DeliveryRow, deadKey } from '../../src/webhooks/delivery-state/delivery-rows.ts'
 import { createSecretBox } from '../../src/webhooks/endpoints/secrets.ts'
 import { createSender } from '../../src/webhooks/send/sender.ts'
 import { Webhooks } from '../../src/webhooks/webhooks.ts'
 import { createDeliveryAccount } from '../../src/webhooks/worker/delivery-account.ts'
+import { RowBudget } from '../../src/webhooks/worker/row-budget.ts'
 import { SHARD_COUNT, SHARDS, shardOf } from '../../src/webhooks/worker/shard-of.ts'
 import { until } from '../support/http/api-server.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
-import { createScriptedReader } from '../support/streams/scripted-reader.ts'
+import { createScriptedReader, EPOCH } from '../support/streams/scripted-reader.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 import { endpointNode, wantedEndpoint } from '../support/webhooks/endpoints.ts'
 import { startReceiver } from '../support/webhooks/webhook-receiver.ts'
@@ -34,7 +37,7 @@ function wanted(parts: Partial<NewEndpoint> = {}): NewEndpoint {
 }
 
 /** The role over that log, running until the test ends. */
-async function startRole(log: Log, clock: Clock, secrets = box) {
+async function startRole(log: Log, clock: Clock, secrets = box, rowBudget = new RowBudget()) {
   const { endpoints } = await endpointNode(log)
   const scripted = createScriptedReader(clock)
   const { logger, lines } = keepingLogger()
@@ -52,6 +55,7 @@ async function startRole(log: Log, clock: Clock, secrets = box) {
     measureShards: account.measure,
     drainTimeoutMs: 5000,
     openFiles: null,
+    rowBudget,
     disable: endpoints.disable,
     clock,
     chance: () => 0.5,
@@ -79,14 +83,14 @@ async function rowsOf(log: Log, endpointId: string): Promise<string[]> {
   return keys
 }
 
-/** Writes rows of another process to the shard of that endpoint. */
-async function leaveRow(log: Log, endpointId: string): Promise<void> {
+/** Writes rows of another process to the shard of that endpoint; by default its position. */
+async function leaveRow(log: Log, endpointId: string, rows?: Change<DeliveryRow>[]): Promise<void> {
   const cursor = createScriptedReader(systemClock).reader.cursorAt(0)
   const row: DeliveryRow = { kind: 'position', cursor, ahead: [], failingSinceMs: null }
   const stop = new AbortController()
   await shardsOf(log).own(async (shard) => {
     if (shard.number !== shardOf(endpointId)) return
-    await shard.write([{ key: `${endpointId}/position`, value: row }])
+    await shard.write(rows ?? [{ key: `${endpointId}/position`, value: row }])
     stop.abort()
   }, stop.signal)
 }
@@ -144,6 +148,33 @@ describe('the webhook role', () => {
     expect(await rowsOf(log, 'ep_there')).toEqual([])
     expect(await rowsOf(log, 'ep_newer')).toEqual(['ep_newer/position'])
     expect(await rowsOf(log, 'ep_here')).toEqual(['ep_here/position'])
+  })
+
+  test('forgets the oldest dead deliveries of a tenant that has too many rows, and says so', async () => {
+    const log = createMemoryLog()
+    const clock = createManualClock()
+    const dead = Array.from({ length: 50 }, (_, at): Change<DeliveryRow> => {
+      const cursor = encodeCursor({ epoch: EPOCH, sequence: at + 1, timeMs: 0 })
+      const facts = { eventId: `e${at}`, tries: 9, lastStatus: 500, cause: 'tries', diedAtMs: 0 } as const
+      return { key: deadKey('ep_a', at + 1), value: { kind: 'dead', cursor, ...facts } }
+    })
+    await leaveRow(log, 'ep_a', dead)
+    const budget = new RowBudget({ tenantBytes: 10_000 })
+    const { endpoints, scripted, lines, stop, running } = await startRole(log, clock, box, budget)
+    for (let count = 0; count < 50; count++) scripted.add({})
+    await endpoints.create(wanted({ id: 'ep_a', status: 'paused' }))
+    await until(() => {
+      clock.advance(100)
+      return lines.some(({ event }) => event === 'webhook.dead_forgotten')
+    })
+    stop.abort()
+    await running
+    expect(lines.find(({ event }) => event === 'webhook.dead_forgotten')?.fields).toMatchObject({
+      tenant: 'desk',
+      count: 25,
+    })
+    const left = (await rowsOf(log, 'ep_a')).filter((key) => key.includes('/dead/'))
+    expect(left.sort()).toEqual(Array.from({ length: 25 }, (_, at) => deadKey('ep_a', 26 + at)))
   })
 
   test('reports unhealthy four seconds after a write began that does not end, and logs the shard once', async () => {
