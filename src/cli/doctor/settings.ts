@@ -10,7 +10,7 @@ import { loadCalendar } from '../../settings/calendar-file.ts'
 import { type Examined, isMissing, type Settings } from '../../settings/settings.ts'
 import { type Finding, fail, fine, warn } from './finding.ts'
 
-/** One finding per wrong or missing setting and per warning; one `ok` where there is none. `nowMs`: the present, ms since 1970. */
+/** One finding per warning, then one per wrong or missing setting; one `ok` where none is wrong. `nowMs`: the present, ms since 1970. */
 export function checkSettings({ errors, settings }: Examined, nowMs: number): Finding[] {
   const wrong = errors.map((error) => {
     const todo = `${isMissing(error) ? 'set' : 'correct'} it; its meaning: docs/configuration.md`
@@ -21,7 +21,7 @@ export function checkSettings({ errors, settings }: Examined, nowMs: number): Fi
   const noted = settings.warnings.map((text) => warn('settings', text, 'change it if that is not meant'))
   const roles = `complete for the roles ${settings.roles.join(', ')}`
   const complete = wrong.length === 0 ? [fine('settings', roles)] : []
-  return [...wrong, ...complete, ...noted, ...checkBackfill(settings, calendar, nowMs)]
+  return [...noted, ...wrong, ...complete, ...checkBackfill(settings, calendar, nowMs)]
 }
 
 /** A warning where half of the weekly quota does not pay for the whole backfill of a first start. */
