@@ -8,11 +8,14 @@ import type { WebhookTarget } from './judge-url.ts'
 import type { Resolve } from './resolver.ts'
 import { type AddressRules, judgeAddress } from './rules.ts'
 
-/** `reason` and `why` are for the operator: a tenant gets to know neither. */
+/**
+ * `reason` and `why` are for the operator: a tenant gets to know neither, nor for a name from the name servers whether it was
+ * `unresolved` or `blocked`.
+ */
 export type Checked =
   | { kind: 'addresses'; addresses: readonly string[] }
   | { kind: 'unresolved'; reason: string }
-  | { kind: 'blocked'; why: string }
+  | { kind: 'blocked'; isByName: boolean; why: string }
 
 /** Addresses of `localhost` and its subdomains, without DNS (RFC 6761); if only one is in the allowed nets, that one. */
 const THIS_MACHINE = ['127.0.0.1', '::1']
@@ -34,7 +37,7 @@ export async function checkAddresses(
   if (answers.length === 0) return { kind: 'unresolved', reason: 'no address' }
   for (const address of answers) {
     const why = addressRefusal(address, target, rules)
-    if (why !== null) return { kind: 'blocked', why: `${address}: ${why}` }
+    if (why !== null) return { kind: 'blocked', isByName: isAsked(target.host), why: `${address}: ${why}` }
   }
   return { kind: 'addresses', addresses: [...new Set(answers)] }
 }
@@ -48,9 +51,14 @@ export function addressRefusal(address: string, target: WebhookTarget, rules: Ad
 
 async function answersFor(host: string, rules: AddressRules, resolve: Resolve): ReturnType<Resolve> {
   if (isIP(host) !== 0) return [host]
-  if (host !== 'localhost' && !host.endsWith('.localhost')) return resolve(host)
+  if (isAsked(host)) return resolve(host)
   const allowed = THIS_MACHINE.filter((address) => judgeAddress(address, rules).kind === 'allowed')
   return allowed.length > 0 ? allowed : THIS_MACHINE
+}
+
+/** Whether name servers are asked for the host. */
+function isAsked(host: string): boolean {
+  return isIP(host) === 0 && host !== 'localhost' && !host.endsWith('.localhost')
 }
 
 function codeOf(error: unknown): string {

@@ -100,6 +100,8 @@ function judgeHost(url: URL, scheme: WebhookTarget['scheme'], rules: AddressRule
   const port = url.port === '' ? DEFAULT_PORTS[scheme] : Number(url.port)
   if (host === '' || host.length > 253)
     return refused('form', 'must have a host name of up to 253 characters')
+  // Resolvers differ about empty labels, and a second dot at the end would hide a metadata name.
+  if (host.split('.').includes('')) return refused('form', 'must have a host name without an empty part (..)')
   if (port === 0) return refused('port', 'must have a port from 1 to 65535')
   const target: WebhookTarget = {
     url: url.href,

@@ -1,6 +1,6 @@
 /**
- * Lists the IP networks without public hosts (IANA's special-purpose registries, RFC 6890 and later), and finds the
- * IPv4 address inside an IPv6 one.
+ * Lists the IP networks without public hosts (IANA's special-purpose registries, RFC 6890 and later, and addresses
+ * that clouds serve to their own machines only), and finds the IPv4 address inside an IPv6 one.
  */
 import { type Ip, netHolds, parseIp, parseNet } from '../../core/ip.ts'
 
@@ -10,6 +10,9 @@ const SPECIAL_V4 = [
   '10.0.0.0/8', // private, RFC 1918
   '100.64.0.0/10', // shared by carriers, RFC 6598; some clouds keep their metadata here
   '127.0.0.0/8', // loopback, RFC 1122
+  '161.26.0.0/16', // services of IBM Cloud, for its machines only
+  '166.8.0.0/14', // the same
+  '168.63.129.16/32', // services of Azure, for its machines only
   '169.254.0.0/16', // link-local, RFC 3927; metadata of most clouds
   '172.16.0.0/12', // private, RFC 1918
   '192.0.0.0/24', // protocol assignments, RFC 6890; metadata of one cloud

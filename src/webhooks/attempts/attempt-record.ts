@@ -2,7 +2,7 @@
  * Defines, encodes and parses the JSON in which the log's journal keeps webhook delivery attempts.
  */
 import { z } from 'zod'
-import { attemptOutcomes, outcomeOf } from '../../core/attempt-end.ts'
+import { attemptOutcomes, shownOutcomeOf } from '../../core/attempt-end.ts'
 import { epochOf } from '../../core/cursor.ts'
 import { attemptPhases } from '../send/attempt-timer.ts'
 import type { Attempted } from '../send/delivery.ts'
@@ -64,7 +64,7 @@ export function attemptRecord(
 ): AttemptRecord {
   const { sequence, eventId, cursor } = delivery
   const { startedMs, durationMs, phase, response } = report
-  const outcome = outcomeOf(end)
+  const outcome = shownOutcomeOf(end)
   return {
     endpointId: endpoint.id,
     epoch: epochOf(cursor),

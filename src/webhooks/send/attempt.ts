@@ -105,7 +105,9 @@ async function overAddresses(
 function notChecked(
   checked: Checked | null,
 ): ExchangeEnd | { kind: 'failed'; fault: AttemptFault; detail: string } {
-  if (checked?.kind === 'blocked') return { kind: 'failed', fault: 'blocked', detail: checked.why }
+  if (checked?.kind === 'blocked') {
+    return { kind: 'failed', fault: checked.isByName ? 'blocked_name' : 'blocked', detail: checked.why }
+  }
   if (checked?.kind === 'unresolved') return { kind: 'failed', fault: 'dns', detail: checked.reason }
   return { kind: 'failed', fault: null, detail: 'aborted' }
 }

@@ -35,7 +35,7 @@ export function createSender({
     proxy,
     dial: systemDial,
   })
-  const means = { rules, resolve: holdAnswers(createResolver(), clock), pools, clock }
+  const means = { rules, resolve: holdAnswers(createResolver(clock), clock), pools, clock }
   /** One verdict for each state of an endpoint. */
   const verdicts = new WeakMap<DeliveryEndpoint, UrlVerdict>()
   const attempt: Attempt = async (endpoint, post, signal) => {

@@ -6,7 +6,7 @@
  * events. Address rules, proxy and signature are those of every delivery.
  */
 import { z } from 'zod'
-import { attemptOutcomes, outcomeOf } from '../../core/attempt-end.ts'
+import { attemptOutcomes, outcomeOf, shownOutcomeOf } from '../../core/attempt-end.ts'
 import { didYouMean } from '../../core/near.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
@@ -130,7 +130,7 @@ async function sendTest(
   const answer = {
     webhookId,
     status,
-    outcome,
+    outcome: shownOutcomeOf(end),
     durationMs,
     phase,
     response: outcome === 'ok' ? null : response,

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { outcomeOf } from '../../../src/core/attempt-end.ts'
 import { checkAddresses } from '../../../src/webhooks/address/guard.ts'
 import { createTestAuthority, type TestCertificate } from '../../support/test-certificates.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
@@ -40,11 +41,11 @@ function trial(options: Parameters<typeof createTrial>[0]): Trial {
 
 const hook = (): string => `http://hooks.example:${host.port}/`
 
-/** The outcome of an attempt, as one word. */
+/** The outcome of an attempt for the operator, as one word. */
 async function endOf(sender: Trial, url = hook()): Promise<string> {
   const { end } = await sender.send(url)
   if (end.kind === 'answered') return end.status === 200 ? 'ok' : String(end.status)
-  return end.kind === 'failed' ? end.fault : end.kind
+  return end.kind === 'failed' ? outcomeOf(end) : end.kind
 }
 
 test.each(

@@ -1,12 +1,15 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { createResolver, holdAnswers } from '../../../src/webhooks/address/resolver.ts'
+import { until } from '../../support/http/api-server.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const open: Socket[] = []
 const A = 1
 const AAAA = 28
+const V6 = [0x26, 0x06, 0x47, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x11]
 
 afterEach(() => {
   for (const socket of open.splice(0)) socket.close()
@@ -44,25 +47,45 @@ async function startNameServer(
 }
 
 test('the resolver looks up both address families of a name and lists IPv4 first', async () => {
-  const v6 = [0x26, 0x06, 0x47, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x11]
   const server = await startNameServer({
     [A]: [
       [8, 8, 8, 8],
       [10, 0, 0, 1],
     ],
-    [AAAA]: [v6],
+    [AAAA]: [V6],
   })
-  expect(await createResolver([server])('hooks.example')).toEqual(['8.8.8.8', '10.0.0.1', '2606:4700::1111'])
+  expect(await createResolver(systemClock, [server])('hooks.example')).toEqual([
+    '8.8.8.8',
+    '10.0.0.1',
+    '2606:4700::1111',
+  ])
 })
 
 test('one address family is enough', async () => {
   const server = await startNameServer({ [A]: [[8, 8, 8, 8]] })
-  expect(await createResolver([server])('hooks.example')).toEqual(['8.8.8.8'])
+  expect(await createResolver(systemClock, [server])('hooks.example')).toEqual(['8.8.8.8'])
 })
+
+test.each([
+  ['AAAA', { [A]: [[8, 8, 8, 8]], [AAAA]: null }, ['8.8.8.8']],
+  ['A', { [A]: null, [AAAA]: [V6] }, ['2606:4700::1111']],
+])(
+  'a name server that drops the query for %s delays a delivery by 50 ms only',
+  async (_, records, addresses) => {
+    const server = await startNameServer(records)
+    const clock = createManualClock()
+    const answer = createResolver(clock, [server])('hooks.example')
+    await until(() => clock.nextTimerMs() !== null)
+    clock.advance(50)
+    expect(await answer).toEqual(addresses)
+  },
+)
 
 test('the error for a name that does not exist carries the code of Node’s DNS', async () => {
   const server = await startNameServer({})
-  await expect(createResolver([server])('hooks.example')).rejects.toMatchObject({ code: 'ENOTFOUND' })
+  await expect(createResolver(systemClock, [server])('hooks.example')).rejects.toMatchObject({
+    code: 'ENOTFOUND',
+  })
 })
 
 test('concurrent lookups of a name share one query, whose response is cached for five seconds', async () => {

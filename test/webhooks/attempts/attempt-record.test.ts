@@ -41,6 +41,16 @@ describe('an attempt record in the journal', () => {
     )
   })
 
+  test('does not tell a name that leads to a refused address from one that does not exist', () => {
+    const outcomeOfFault = (fault: 'dns' | 'blocked_name' | 'blocked') =>
+      attemptRecord(attemptedOf({ end: { kind: 'failed', fault } }), 0).outcome
+    expect([outcomeOfFault('dns'), outcomeOfFault('blocked_name'), outcomeOfFault('blocked')]).toEqual([
+      'dns',
+      'dns',
+      'blocked',
+    ])
+  })
+
   test('holds the outcome of the delivery and the time of the next attempt', () => {
     const kept = (parts: Parameters<typeof attemptedOf>[0]) => {
       const attempted = attemptedOf({ sequence: 7, attempt: 2, startedMs: 500, ...parts })

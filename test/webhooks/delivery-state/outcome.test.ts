@@ -37,7 +37,9 @@ const ends = fc.oneof(
   }),
   fc.record({
     kind: fc.constant('failed' as const),
-    fault: fc.constantFrom(...(['timeout', 'dns', 'connect', 'tls', 'blocked', 'broken'] as const)),
+    fault: fc.constantFrom(
+      ...(['timeout', 'dns', 'connect', 'tls', 'blocked', 'blocked_name', 'broken'] as const),
+    ),
   }),
 )
 
@@ -65,6 +67,7 @@ test.each<[AttemptEnd, AttemptOutcome, DeliveryDecision['next']]>([
   [{ kind: 'failed', fault: 'connect' }, 'connect', 'retry'],
   [{ kind: 'failed', fault: 'tls' }, 'tls', 'retry'],
   [{ kind: 'failed', fault: 'blocked' }, 'blocked', 'retry'],
+  [{ kind: 'failed', fault: 'blocked_name' }, 'blocked', 'retry'],
   [{ kind: 'failed', fault: 'broken' }, 'server_error', 'retry'],
 ])('%j is %s, and the delivery is next: %s', (end, outcome, next) => {
   expect(outcomeOf(end)).toBe(outcome)

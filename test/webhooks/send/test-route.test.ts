@@ -106,6 +106,26 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect(receiver.received).toEqual([])
   })
 
+  test('tells the log, and not the tenant, whether a name exists that leads to a refused address', async () => {
+    const ends = (['dns', 'blocked_name'] as const).map((fault) => ({ kind: 'failed', fault }) as const)
+    const report = { phase: 'dns', startedMs: 0, durationMs: 1, response: null, detail: null } as const
+    await using api = await startApi({
+      attempt: async () => ({ ...report, end: ends.shift() ?? { kind: 'aborted' } }),
+    })
+    const id = newId('ep', 0)
+    const secrets = [{ wrapped: api.secrets.wrap(newSecret(), id), untilMs: null }]
+    await api.endpoints.create(wantedEndpoint({ id, secrets }))
+    const token = await tokenOf(api, 'desk')
+    const shown = async () => {
+      const { webhookId: _, ...rest } = (await ask(api, token, `/v1/webhooks/${id}/test`, 'POST')).body
+      return rest
+    }
+    expect(await shown()).toEqual(await shown())
+    const logged = api.lines.filter(({ event: name }) => name === 'webhook.tested')
+    expect(logged.map(({ fields }) => fields.outcome)).toEqual(['dns', 'blocked'])
+    expect(await metric(api, 'webhook_attempts_total{outcome="blocked"}')).toBe(1)
+  })
+
   test('runs once at a time per endpoint', async () => {
     const answers: (() => void)[] = []
     await using receiver = await startReceiver((response) => {

@@ -12,7 +12,9 @@ import { endpointVerb } from './verb.ts'
 const remedies: Readonly<Record<string, string>> = {
   blocked:
     'BRIDGE_WEBHOOK_ALLOW_NETS of the bridge does not allow this address: docs/use/webhooks-addresses.md.',
-  dns: 'The host name of the URL was not found: check it with bridge webhooks show.',
+  dns:
+    'The host name of the URL was not found, or leads to an address that is not allowed: check it with bridge webhooks ' +
+    'show. The log of the bridge says which (webhook.tested, reason).',
   connect: 'Nothing accepted the connection: is the receiver running, and does a firewall let the bridge in?',
   tls: "The receiver's certificate was rejected: it must be valid for the host name, trusted and not expired.",
   timeout: 'The receiver has 15 seconds: respond first, then process.',
