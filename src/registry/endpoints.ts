@@ -124,11 +124,17 @@ export class Endpoints {
     })
   }
 
-  /** Disables an endpoint, unless it is disabled already or gone. @throws BridgeError `log_unavailable` */
-  async disable(id: string, disabledReason: DisabledReason): Promise<void> {
-    await this.update(id, ({ status }) =>
-      status === 'disabled' ? null : { status: 'disabled', disabledReason },
-    )
+  /**
+   * Disables an endpoint, unless it is disabled already, gone, or has another version than that. True where it did.
+   * @throws BridgeError `log_unavailable`
+   */
+  async disable(id: string, version: string, disabledReason: DisabledReason): Promise<boolean> {
+    let isDone = false
+    await this.update(id, (now) => {
+      isDone = now.status !== 'disabled' && now.version === version
+      return isDone ? { status: 'disabled', disabledReason } : null
+    })
+    return isDone
   }
 
   /**

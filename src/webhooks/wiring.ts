@@ -84,7 +84,14 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
     attempts.queue.add(attempted)
   }
   const shared = { ...options, secrets, attempt: sender.attempt, onAttempted }
-  const replays = wireReplays({ ...shared, onTested: (tested) => attempts.queue.add(tested) })
+  const replays = wireReplays({
+    ...shared,
+    history: attempts.history,
+    onTested: (tested) => attempts.queue.add(tested),
+  })
+
+  // On the embedded log this process delivers, and has stopped when it has read the change.
+  const untilStopped = options.log.kind === 'embedded' ? async () => undefined : replays.commands.untilStopped
 
   const roles: Role[] = [{ name: 'webhook commands', run: replays.commands.run }]
   const routes: AnyRoute[] = []
@@ -101,7 +108,16 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
   if (serves && history !== null) {
     routes.push(
       rewrapRoute({ endpoints, secrets, clock, logger }),
-      ...endpointRoutes({ endpoints, reader, secrets, rules, clock, logger }),
+      ...endpointRoutes({
+        endpoints,
+        reader,
+        secrets,
+        rules,
+        hasten: replays.commands.hasten,
+        untilStopped,
+        clock,
+        logger,
+      }),
       ...replays.routes,
       ...attemptRoutes({ endpoints, history, reader }),
     )

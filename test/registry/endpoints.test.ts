@@ -98,11 +98,21 @@ test('a change that throws changes nothing, and the next one runs', async () => 
 
 test('a shard owner disables an endpoint once, with the reason; a deleted one is no error', async () => {
   const { endpoints } = await node(createMemoryLog())
-  const { id } = await made(endpoints)
-  await endpoints.disable(id, 'gone')
-  await endpoints.disable(id, 'failing')
-  expect(endpoints.get(id)).toMatchObject({ status: 'disabled', disabledReason: 'gone' })
-  await endpoints.disable(newId('ep', 1), 'gone')
+  const { id, version } = await made(endpoints)
+  expect(await endpoints.disable(id, version, 'gone')).toBe(true)
+  const disabled = endpoints.get(id)
+  expect(disabled).toMatchObject({ status: 'disabled', disabledReason: 'gone' })
+  expect(await endpoints.disable(id, disabled?.version ?? '', 'failing')).toBe(false)
+  expect(endpoints.get(id)).toBe(disabled)
+  expect(await endpoints.disable(newId('ep', 1), version, 'gone')).toBe(false)
+})
+
+test('an endpoint that was changed since is not disabled', async () => {
+  const { endpoints } = await node(createMemoryLog())
+  const { id, version } = await made(endpoints)
+  await endpoints.update(id, () => ({ url: 'https://elsewhere.example/' }))
+  expect(await endpoints.disable(id, version, 'gone')).toBe(false)
+  expect(endpoints.get(id)?.status).toBe('active')
 })
 
 test('a deleted endpoint stays deleted, although a node with an old view changes it later', async () => {
@@ -177,7 +187,7 @@ test('an endpoint is disabled and re-enabled although its tenant has no byte lef
   const used = [...rows.values()].reduce((sum, row) => sum + measureRow(row).bytes, 0)
   await endpoints.update(other, () => ({ description: 'x'.repeat(MAX_ENDPOINT_BYTES_PER_TENANT - used) }))
   expect(await endpoints.update(id, () => ({ headers: { a: '1' } }))).toBe('tenant_full')
-  await endpoints.disable(id, 'gone')
+  await endpoints.disable(id, endpoints.get(id)?.version ?? '', 'gone')
   expect(endpoints.get(id)).toMatchObject({ status: 'disabled', disabledReason: 'gone' })
   const more = { status: 'paused', disabledReason: null, headers: { a: '1' } } as const
   expect(await endpoints.update(id, () => more)).toBe('tenant_full')

@@ -58,7 +58,8 @@ test('every delivery matches the AsyncAPI document, under one secret and two, an
     const endpoint = { ...endpointOf('ep_1'), url: receiver.url, headers: {}, keys }
     const means = { attempt: sender.attempt, clock: systemClock, chance: () => 0.5 }
     const post = { eventId: id, body: Buffer.from(json) }
-    await postEvent(endpoint, post, means, new AbortController().signal)
+    const limits = { signal: new AbortController().signal, mayLeave: () => true }
+    await postEvent(endpoint, post, means, limits)
   }
   expect(receiver.received).toHaveLength(sent.length)
   for (const [at, { headers, body }] of receiver.received.entries()) {

@@ -56,7 +56,7 @@ async function startRole(log: Log, clock: Clock, secrets = box, rowBudget = new 
     drainTimeoutMs: 5000,
     openFiles: null,
     rowBudget,
-    disable: endpoints.disable,
+    disable: ({ id, version }, reason) => endpoints.disable(id, version, reason),
     clock,
     chance: () => 0.5,
     metrics,

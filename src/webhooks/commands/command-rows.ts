@@ -20,6 +20,8 @@ const replay = z.object({
 })
 const countDead = z.object({ kind: z.literal('count'), after: count, until: count, atMs: count })
 const counted = z.object({ kind: z.literal('counted'), count, atMs: count })
+const hasten = z.object({ kind: z.literal('hasten'), atMs: count })
+const stop = z.object({ kind: z.literal('stop'), atMs: count })
 const disable = z.object({
   kind: z.literal('disable'),
   reason: z.enum(['gone', 'failing']),
@@ -42,7 +44,15 @@ const notification = z.object({
   dueMs: count,
   atMs: count,
 })
-const anyCommand = z.discriminatedUnion('kind', [replay, countDead, counted, disable, notification])
+const anyCommand = z.discriminatedUnion('kind', [
+  replay,
+  countDead,
+  counted,
+  hasten,
+  stop,
+  disable,
+  notification,
+])
 
 /** Begin a replay: of what follows `after`, up to `until`, in the log of that epoch. */
 export type ReplayCommand = z.output<typeof replay>
@@ -52,7 +62,8 @@ export type CountCommand = z.output<typeof countDead>
 export type DisableCommand = z.output<typeof disable>
 /** Send a system event to the endpoint. */
 export type NotificationCommand = z.output<typeof notification>
-/** A command; `counted` is the answer to a `count`, in its place. `atMs`: when it was requested, ms since 1970. */
+/** A command; `hasten`: make all deliveries due that wait for a retry; `stop`: confirm, by removing it, that
+ * nothing leaves for the endpoint any more; `counted` is the answer to a `count`, in its place. `atMs`: when it was requested, ms since 1970. */
 export type Command = z.output<typeof anyCommand>
 
 /** A command with the members of its key. */

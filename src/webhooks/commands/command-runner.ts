@@ -4,25 +4,27 @@
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { isBridgeError } from '../../errors.ts'
-import { type Clock, within } from '../../lifecycle/clock.ts'
+import { type Clock, sleep, within } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoints } from '../../registry/endpoints.ts'
 import type { ShardWorker } from '../worker/shard-worker.ts'
 import type { KeyedCommand, ReplayCommand } from './command-rows.ts'
-import { ANSWER_MS, type Commands } from './commands.ts'
+import { ANSWER_MS, type Commands, STOP_MS } from './commands.ts'
 import type { Notifications } from './notifications.ts'
 
 /** Between two tries of commands that could not be carried out: nobody works on the endpoint yet, or others come first. */
 const LOOK_MS = 500
 /** Longest time between two tries. */
 const LONGEST_LOOK_MS = 3_600_000
+/** Between two looks whether an endpoint is stopped here. */
+const STOP_LOOK_MS = 5
 /** A request to count, or its answer, is removed after this time. */
 const STALE_MS = 6 * ANSWER_MS
 /** A command may be read before its endpoint; after this time the endpoint does not exist. */
 const ENDPOINT_KNOWN_MS = 60_000
 
 /** What the runner needs of a shard's worker. */
-export type ReplayWorker = Pick<ShardWorker, 'replay' | 'replays' | 'countDead'>
+export type ReplayWorker = Pick<ShardWorker, 'replay' | 'replays' | 'countDead' | 'hasten' | 'isSending'>
 
 /** What the runner needs of the process. */
 export interface CommandRunnerOptions {
@@ -93,6 +95,8 @@ export class CommandRunner {
     const worker = workerOf(endpointId)
     if (worker === null || command.kind === 'counted') return null
     if (command.kind === 'count') return this.#answer(keyed, worker.countDead(endpointId, command))
+    if (command.kind === 'stop') return this.#confirmStop(keyed, worker, signal)
+    if (command.kind === 'hasten') return this.#hasten(keyed, worker)
     if (command.kind === 'disable') return notifications.carryOut(keyed, command)
     if (command.kind === 'notice') {
       return this.#isLater(keyed) || !notifications.isOpen(endpointId)
@@ -103,6 +107,27 @@ export class CommandRunner {
     if (open === null) return null
     const isNext = this.#begun.has(key) || open.length === 0 || open.includes(id)
     return isNext ? this.#begin(keyed, command, worker) : null
+  }
+
+  /** The change of the endpoint may be read after the command. */
+  async #confirmStop(
+    { key, endpointId }: KeyedCommand,
+    worker: ReplayWorker,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { commands, endpoints, clock } = this.#options
+    const untilMs = clock.now() + STOP_MS
+    const isSending = (): boolean =>
+      endpoints.get(endpointId)?.status === 'active' || worker.isSending(endpointId)
+    while (isSending() && clock.now() < untilMs && !signal.aborted) await sleep(clock, STOP_LOOK_MS, signal)
+    if (!signal.aborted) await commands.remove(key)
+  }
+
+  async #hasten({ key, endpointId }: KeyedCommand, worker: ReplayWorker): Promise<void> {
+    const { commands, logger } = this.#options
+    if (!(await worker.hasten(endpointId))) return
+    logger.info('webhook.hastened', { endpointId })
+    await commands.remove(key)
   }
 
   async #answer({ endpointId, id }: KeyedCommand, count: number | null): Promise<void> {
@@ -135,7 +160,7 @@ export class CommandRunner {
   #isStale({ endpointId, command }: KeyedCommand): boolean {
     const { endpoints, clock } = this.#options
     const ageMs = clock.now() - command.atMs
-    if (command.kind === 'count' || command.kind === 'counted') return ageMs > STALE_MS
+    if (['count', 'counted', 'stop'].includes(command.kind)) return ageMs > STALE_MS
     return ageMs > ENDPOINT_KNOWN_MS && endpoints.isLoaded && endpoints.get(endpointId) === null
   }
 

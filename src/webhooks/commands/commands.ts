@@ -23,6 +23,15 @@ export const MOST_WAITING_REPLAYS = 10
 /** Longest wait for an answer. */
 export const ANSWER_MS = 10_000
 
+/** An endpoint is stopped, and what waits of it made due, by one command at a time. */
+const STOP_ID = 'stop'
+const HASTEN_ID = 'hasten'
+/**
+ * Longest wait for the owner of an endpoint's shard to stop. One that has no contact with Kafka gives its shards up after the
+ * session of 6 s; so after this time nobody is at work who could not be reached.
+ */
+export const STOP_MS = 10_000
+
 /** The commands of all endpoints, as this node knows them. */
 export type Commands = ReturnType<typeof createCommands>
 
@@ -70,6 +79,23 @@ export function createCommands({ log, clock, logger }: { log: Log; clock: Clock;
     },
     put,
     remove,
+    /** Has all deliveries of the endpoint made due that wait for a retry. @throws BridgeError `log_unavailable` */
+    hasten: (endpointId: string): Promise<void> =>
+      put(endpointId, HASTEN_ID, { kind: 'hasten', atMs: clock.now() }),
+    /**
+     * Resolves when the process that delivers to the endpoint, which is stored as stopped, has stopped; at the latest after
+     * `STOP_MS`.
+     * @throws BridgeError `log_unavailable`
+     */
+    async untilStopped(endpointId: string): Promise<void> {
+      const key = commandKey(endpointId, STOP_ID)
+      const isOpen = (): boolean => byEndpoint.get(endpointId)?.has(key) ?? false
+      await put(endpointId, STOP_ID, { kind: 'stop', atMs: clock.now() })
+      await within(clock, STOP_MS, stopped.signal, async (waiting) => {
+        while (isOpen() && !waiting.aborted) await wakeup.wait(waiting)
+      })
+      if (isOpen()) await remove(key)
+    },
     /** Every command, in the order of their requests. */
     all: (): KeyedCommand[] => [...byEndpoint.values()].flatMap((own) => inOrder(own)),
     /** Those of an endpoint, in that order. */

@@ -35,6 +35,8 @@ export type Notifications = ReturnType<typeof createNotifications>
 export function createNotifications(options: NotificationsOptions) {
   const { commands, endpoints, prepare, onAttempted, clock, chance, logger } = options
 
+  /** Whether a notification can be sent at all once it is due: its endpoint is active. */
+  const isOpen = (endpointId: string): boolean => endpoints.get(endpointId)?.status === 'active'
   const hasRoom = (tenant: string, more: number): boolean => {
     const waiting = commands
       .all()
@@ -46,13 +48,16 @@ export function createNotifications(options: NotificationsOptions) {
   }
 
   /**
-   * Disables an endpoint, unless it is disabled, and has the other endpoints notified, even if this process crashes.
+   * Disables an endpoint, unless it is disabled or has another version than that, and has the other endpoints notified, even
+   * if this process crashes. True where it was disabled.
    * @throws BridgeError `log_unavailable`
    */
-  const disable = async (endpointId: string, reason: DisableReason): Promise<void> => {
+  const disable = async (
+    { id: endpointId, version }: Pick<Endpoint, 'id' | 'version'>,
+    reason: DisableReason,
+  ): Promise<boolean> => {
     const endpoint = endpoints.get(endpointId)
-    if (endpoint === null || endpoint.status === 'disabled') return
-    const { version } = endpoint
+    if (endpoint?.version !== version || endpoint.status === 'disabled') return false
     // A command that is done disabled the endpoint earlier; it was made active again since.
     const isAsked = commands
       .of(endpointId)
@@ -60,7 +65,7 @@ export function createNotifications(options: NotificationsOptions) {
     if (!isAsked) {
       await commands.put(endpointId, DISABLE_ID, { kind: 'disable', reason, version, atMs: clock.now() })
     }
-    await endpoints.disable(endpointId, reason)
+    return await endpoints.disable(endpointId, version, reason)
   }
 
   return {
@@ -68,8 +73,7 @@ export function createNotifications(options: NotificationsOptions) {
     /** Carries out a command to disable and creates the notifications; does nothing while too many wait. Rejects as `disable`. */
     async carryOut({ key, endpointId, id: commandId }: KeyedCommand, command: DisableCommand): Promise<void> {
       const { reason, version, isDone = false, atMs } = command
-      if (!isDone && endpoints.get(endpointId)?.version === version)
-        await endpoints.disable(endpointId, reason)
+      if (!isDone) await endpoints.disable(endpointId, version, reason)
       const disabled = endpoints.get(endpointId)
       if (disabled?.status === 'disabled') {
         // A re-enabled endpoint may have the version of before: only `isDone` keeps it from being disabled again.
@@ -82,8 +86,7 @@ export function createNotifications(options: NotificationsOptions) {
       }
       await commands.remove(key)
     },
-    /** Whether a notification can be sent at all once it is due: its endpoint is active. */
-    isOpen: (endpointId: string): boolean => endpoints.get(endpointId)?.status === 'active',
+    isOpen,
     /** Tries to deliver a notification; what follows is durable when it resolves. An abort ends it early. Rejects as `disable`. */
     async send(
       { key, endpointId, id }: KeyedCommand,
@@ -94,12 +97,10 @@ export function createNotifications(options: NotificationsOptions) {
       const endpoint = found === null ? null : prepare(found)
       if (endpoint === null) return
       const { eventId, json, atMs } = notification
-      const { report, webhookId } = await postEvent(
-        endpoint,
-        { eventId, body: Buffer.from(json) },
-        options,
+      const { report, webhookId } = await postEvent(endpoint, { eventId, body: Buffer.from(json) }, options, {
         signal,
-      )
+        mayLeave: () => isOpen(endpointId),
+      })
       const { end } = report
       if (end.kind === 'aborted' || end.kind === 'no_socket') return
       const tries = notification.tries + 1
@@ -114,7 +115,7 @@ export function createNotifications(options: NotificationsOptions) {
         return commands.remove(key)
       }
       await commands.put(endpointId, id, { ...notification, tries, ...waitAfter(verdict, { asked, nowMs }) })
-      if (verdict.next === 'disable') await disable(endpointId, 'gone')
+      if (verdict.next === 'disable') await disable(endpoint, 'gone')
     },
   }
 }

@@ -33,6 +33,10 @@ const rows = {
     ahead: sequences,
     /** Since when no attempt succeeded; null while the last one did. */
     failingSinceMs: count.nullable(),
+    /** The failed tries since then; absent: none, or a build that did not count them wrote the row. */
+    failing: z.object({ tries: count, lastMs: count }).exactOptional(),
+    /** Until when a Retry-After holds all deliveries; absent: none does. */
+    heldUntilMs: count.exactOptional(),
   }),
   retry: z.object({
     kind: z.literal('retry'),

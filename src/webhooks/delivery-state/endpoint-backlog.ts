@@ -50,6 +50,11 @@ export class Backlog {
     return oldestMs
   }
 
+  /** Waiting deliveries whose rows have them due after `nowMs`, without those in flight. */
+  later(nowMs: number): [sequence: number, row: RetryRow][] {
+    return [...this.#rows].filter(([sequence, { dueMs }]) => dueMs > nowMs && !this.#isInFlight(sequence))
+  }
+
   /** The row of a waiting delivery. */
   row(sequence: number): RetryRow | undefined {
     return this.#rows.get(sequence)

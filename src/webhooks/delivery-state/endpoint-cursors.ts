@@ -4,6 +4,7 @@
  */
 import type { Change } from '../../log/tables.ts'
 import { type DeliveryRow, positionKey, type ReplayOnly, type ReplayRow, replayKey } from './delivery-rows.ts'
+import type { StoredCondition } from './endpoint-failing.ts'
 import { Progress } from './endpoint-progress.ts'
 
 /** A replay to begin or to continue. */
@@ -128,10 +129,11 @@ export class EndpointCursors<D extends { sequence: number }> {
   /** Takes the pending rows; `flush`: also of every cursor that merely moved. */
   take(options: {
     cursorAt: (sequence: number) => string
-    failingSinceMs: number | null
+    /** The rest of the position's row. */
+    condition: StoredCondition
     flush: boolean
   }): Positions {
-    const { cursorAt, failingSinceMs, flush } = options
+    const { cursorAt, condition, flush } = options
     const mustWrite = (cursor: Cursor): boolean =>
       cursor.mustWrite || (flush && cursor.progress.base !== cursor.writtenBase)
     const written: { cursor: Cursor; base: number }[] = []
@@ -143,7 +145,7 @@ export class EndpointCursors<D extends { sequence: number }> {
     }
     if (mustWrite(this.live)) {
       const { progress } = this.live
-      const value = { cursor: cursorAt(progress.base), ahead: progress.ahead(), failingSinceMs }
+      const value = { cursor: cursorAt(progress.base), ahead: progress.ahead(), ...condition }
       add(this.live, { key: positionKey(this.#endpointId), value: { kind: 'position', ...value } })
     }
     for (const replay of this.#replays) {
@@ -190,4 +192,13 @@ function cursorFrom({ base, ahead, isWritten }: Pick<ReplayStart, 'base' | 'ahea
 
 function isOver({ progress, start }: Replay): boolean {
   return progress.readTo >= start.until && progress.base >= start.until
+}
+
+/** Whether a replay is of the waiting event at that sequence; what waits is not dead. */
+export function concerns(
+  { base, until, only }: Pick<ReplayStart, 'base' | 'until' | 'only'>,
+  sequence: number,
+): boolean {
+  const isInside = sequence > base && sequence <= until
+  return isInside && (only === null || (only !== 'dead' && only.includes(sequence)))
 }

@@ -14,6 +14,7 @@ import {
   readDeliveryRow,
 } from './delivery-rows.ts'
 import type { ReplayStart } from './endpoint-cursors.ts'
+import type { StoredCondition } from './endpoint-failing.ts'
 import type { Loaded } from './endpoint-state.ts'
 
 /** An endpoint's rows with their keys. */
@@ -54,13 +55,21 @@ export function loadEndpoint(
     base,
     isWritten: isSame,
     ahead: isSame ? position.row.ahead : [],
-    failingSinceMs: position?.row.failingSinceMs ?? null,
+    ...conditionOf(position?.row ?? { failingSinceMs: null }),
     retries,
     dead: dead.sort((one, other) => one - other),
     replays: replays.sort((one, other) => one.createdAtMs - other.createdAtMs),
     useless: useless.map(({ key }) => key),
     endedReplays: useless.flatMap(({ row, place }) => (row.kind === 'replay' ? [place] : [])),
     warning: warningOf(position !== null && !isHere, resumes[0]?.kind === 'too_old'),
+  }
+}
+
+function conditionOf({ failingSinceMs, failing, heldUntilMs }: StoredCondition): StoredCondition {
+  return {
+    failingSinceMs,
+    ...(failing !== undefined && { failing }),
+    ...(heldUntilMs !== undefined && { heldUntilMs }),
   }
 }
 

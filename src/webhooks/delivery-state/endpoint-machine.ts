@@ -9,15 +9,22 @@ import type { AttemptEnd } from '../../core/attempt-end.ts'
 import type { Change } from '../../log/tables.ts'
 import { type DeathCause, type DeliveryRow, type RetryRow, retryKey } from './delivery-rows.ts'
 import { Backlog, MOST_WAITING } from './endpoint-backlog.ts'
-import { EndpointCursors } from './endpoint-cursors.ts'
+import { EndpointCondition } from './endpoint-condition.ts'
+import { concerns, EndpointCursors, type ReplayStart } from './endpoint-cursors.ts'
 import { DeadDeliveries } from './endpoint-dead.ts'
-import type { AttemptStart, Batch, DisableReason, Loaded, MachineConfig, Matched } from './endpoint-state.ts'
+import type {
+  AttemptStart,
+  Batch,
+  DisableReason,
+  EndContext,
+  Loaded,
+  MachineConfig,
+  Matched,
+  PendingOutcome,
+} from './endpoint-state.ts'
 import { type DeliveryDecision, verdictOn, waitAfter } from './outcome.ts'
 import { nextSort, type Sort } from './scheduling-policy.ts'
-import { SendPace } from './send-pace.ts'
 
-/** How long an endpoint may fail without one success before it is disabled. */
-export const FAILING_LIMIT_MS = 5 * 24 * 3_600_000
 /** Most matching events read behind the position; with more, reading waits. Bounds the size of the position row. */
 const MAX_READ_AHEAD = 256
 /** Events read and not yet sent, for each slot: one in flight and one next. */
@@ -31,16 +38,8 @@ interface InFlight {
   /** How many of these tries followed a Retry-After. */
   asked: number
   sort: Sort
-}
-
-/** A delivery whose attempt ended; it becomes durable with the next batch. */
-interface Outcome {
-  sequence: number
-  subject: string
-  /** `kept`: a retry row holds it. `done`: delivered or dead. */
-  as: 'kept' | 'done'
-  holdsSlot: boolean
-  changes: readonly Change<DeliveryRow>[]
+  /** The repairs of the endpoint before it was sent. */
+  repairs: number
 }
 
 /** The deliveries of one endpoint. */
@@ -48,24 +47,24 @@ export class EndpointMachine {
   /** The cursor over new events, and the replays. Read only while `room` or `replayRoom` is positive. */
   readonly cursors: EndpointCursors<Matched>
   readonly #endpointId: string
-  readonly #pace: SendPace
+  readonly #condition: EndpointCondition
   readonly #dead: DeadDeliveries
   readonly #backlog: Backlog
   /** New events that were read and not sent yet. */
   readonly #queue: Matched[] = []
   readonly #inFlight = new Map<number, InFlight>()
-  #outcomes: Outcome[] = []
+  #outcomes: PendingOutcome[] = []
   #config: MachineConfig
-  #failingSinceMs: number | null
+  /** How often the endpoint was made active or led elsewhere: attempts from before say nothing of it. */
+  #repairs = 0
   #disableReason: DisableReason | null = null
 
   /** Continues from the rows that were left. */
   constructor(endpointId: string, loaded: Loaded, config: MachineConfig) {
     this.#endpointId = endpointId
     this.#config = config
-    this.#failingSinceMs = loaded.failingSinceMs
-    this.#pace = new SendPace(loaded.failingSinceMs !== null)
-    this.#pace.configure(config)
+    this.#condition = new EndpointCondition(loaded)
+    this.#condition.pace.configure(config)
     this.#dead = new DeadDeliveries(endpointId, loaded.dead)
     this.cursors = new EndpointCursors<Matched>(endpointId, loaded, (after, until) =>
       this.#dead.in(after, until),
@@ -81,7 +80,7 @@ export class EndpointMachine {
 
   /** Since when no attempt succeeded, ms since 1970; null while the last one did. */
   get failingSinceMs(): number | null {
-    return this.#failingSinceMs
+    return this.#condition.failingSinceMs
   }
 
   /** Sequences of dead deliveries after `after`, up to `until`, rising. */
@@ -108,13 +107,28 @@ export class EndpointMachine {
   configure(next: MachineConfig): void {
     const before = this.#config
     this.#config = next
-    this.#pace.configure(next)
+    this.#condition.pace.configure(next)
     if (next.order !== before.order) this.#applyOrder()
-    if (next.isActive && before.isActive) return
-    // Re-enabling declares the endpoint healthy: due deliveries start at once, earlier failures no longer count.
+    if (next.isActive && before.isActive && next.target === before.target) return
+    // Enabling it, or another target, declares the endpoint healthy: earlier failures no longer count.
+    this.#repairs += 1
     this.#disableReason = null
-    this.#setFailingSince(null)
-    this.#pace.succeeded()
+    this.#condition.repaired()
+  }
+
+  /**
+   * The owner wants another try now: waiting deliveries (those of a replay, or null: all) become due, and neither breaker nor
+   * Retry-After holds them. Returns the keys of the rows that must be written first.
+   */
+  hasten(among: Pick<ReplayStart, 'base' | 'until' | 'only'> | null, nowMs: number): string[] {
+    this.#condition.pace.reset()
+    const wanted = this.#backlog
+      .later(nowMs)
+      .filter(([sequence]) => among === null || concerns(among, sequence))
+    for (const [sequence, { kind: _, ...row }] of wanted) {
+      this.#keep({ sequence, ...row }, { ...row, dueMs: nowMs }, false)
+    }
+    return wanted.map(([sequence]) => retryKey(this.#endpointId, sequence))
   }
 
   /** How many new events can be offered now. */
@@ -161,20 +175,20 @@ export class EndpointMachine {
   /** Takes a slot for the next delivery; null: nothing before `wakeAtMs`, or before something in flight ends. */
   next(nowMs: number): AttemptStart | null {
     if (!this.#config.isActive || this.#disableReason !== null) return null
-    if (!this.#pace.hasSlot(this.#inFlight.size, nowMs)) return null
+    if (!this.#condition.pace.hasSlot(this.#inFlight.size, nowMs)) return null
     this.#keepBlocked(nowMs)
     const due = this.#backlog.first()
     const [first] = this.#queue
     const replayed = this.#firstReplayed()
     const sort = nextSort({
-      slots: this.#pace.slots,
+      slots: this.#condition.pace.slots,
       behind: this.#slotsOfRetries(),
       firstWaits: first !== undefined,
       retryWaits: due !== null && due.dueMs <= nowMs,
       replayWaits: replayed !== undefined,
-      ...this.#pace.turns,
+      ...this.#condition.pace.turns,
     })
-    if (sort === null || !this.#pace.takeToken(nowMs)) return null
+    if (sort === null || !this.#condition.pace.takeToken(nowMs)) return null
     if (sort === 'first' && first !== undefined) {
       this.#queue.shift()
       return this.#begin(first, UNTRIED, sort)
@@ -193,44 +207,44 @@ export class EndpointMachine {
   /** When `next` may have something, ms since 1970; null: not before something ends or is offered. */
   wakeAtMs(): number | null {
     if (!this.#config.isActive || this.#disableReason !== null) return null
-    if (this.#inFlight.size >= this.#pace.slots) return null
+    if (this.#inFlight.size >= this.#condition.pace.slots) return null
     const isReady = this.#queue.length > 0 || this.#firstReplayed() !== undefined
     const readyMs = isReady ? 0 : (this.#backlog.first()?.dueMs ?? null)
-    return readyMs === null ? null : Math.max(readyMs, this.#pace.readyAtMs)
+    return readyMs === null ? null : Math.max(readyMs, this.#condition.pace.readyAtMs)
   }
 
   /**
    * An attempt ended. Returns what happens to the delivery; null where nothing of that sequence is in flight. Its slot stays
-   * taken until the batch with its outcome is durable. `chance` is a number in [0, 1).
+   * taken until the batch with its outcome is durable. A failure of an endpoint that was repaired since counts for nothing:
+   * its delivery is due at once.
    */
-  ended(
-    sequence: number,
-    end: AttemptEnd,
-    { nowMs, chance }: { nowMs: number; chance: number },
-  ): DeliveryDecision | null {
+  ended(sequence: number, end: AttemptEnd, context: EndContext): DeliveryDecision | null {
     const found = this.#inFlight.get(sequence)
     if (found === undefined) return null
+    const { nowMs, chance } = context
     const { delivery, asked } = found
     const tries = found.tries + 1
     const lastStatus = end.kind === 'answered' ? end.status : null
     const verdict = verdictOn(end, { tries, asked, nowMs, chance })
+    const isOfNow = found.repairs === this.#repairs
     if (verdict.next === 'delivered') {
-      this.#pace.succeeded()
-      this.#setFailingSince(null)
+      if (isOfNow) this.#condition.succeeded()
       this.#finish(delivery, this.#dead.revived(sequence))
       return verdict
     }
-    this.#pace.failed(nowMs, chance)
-    const failingSinceMs = this.#failingSinceMs ?? nowMs
-    this.#setFailingSince(failingSinceMs)
+    if (!isOfNow) {
+      this.#keep(delivery, { ...triesOf(found), lastStatus, dueMs: nowMs }, true)
+      return { next: 'retry', delayMs: 0, asked }
+    }
+    this.#condition.failed(end, { sequence, isFirst: found.tries === 0 }, context)
     if (verdict.next === 'dead') this.#die(delivery, tries, lastStatus, 'tries', nowMs)
     else this.#keep(delivery, { tries, lastStatus, ...waitAfter(verdict, { asked, nowMs }) }, true)
     if (verdict.next === 'disable') this.#disableReason = 'gone'
-    else if (nowMs - failingSinceMs >= FAILING_LIMIT_MS) this.#disableReason ??= 'failing'
+    else if (this.#condition.isTooLong(nowMs)) this.#disableReason ??= 'failing'
     return verdict
   }
 
-  /** The body was not available yet: the delivery is due again at `againMs`, and its slot is free. */
+  /** Nothing was sent: the delivery is due again at `againMs`, and its slot is free. */
   notSent(sequence: number, againMs: number): void {
     const found = this.#inFlight.get(sequence)
     if (found === undefined) return
@@ -249,7 +263,7 @@ export class EndpointMachine {
 
   /** True where rows are pending that must be written. */
   hasPendingRows(): boolean {
-    return this.#outcomes.length > 0 || this.cursors.hasPendingRows()
+    return this.#outcomes.length > 0 || this.#condition.isChanged || this.cursors.hasPendingRows()
   }
 
   /**
@@ -260,7 +274,8 @@ export class EndpointMachine {
     const taken = this.#outcomes
     this.#outcomes = []
     const changes = taken.flatMap((outcome) => outcome.changes)
-    const positions = this.cursors.take({ cursorAt, failingSinceMs: this.#failingSinceMs, flush })
+    if (this.#condition.isChanged) this.cursors.live.mustWrite = true
+    const positions = this.cursors.take({ cursorAt, condition: this.#condition.take(), flush })
     if (taken.length + positions.changes.length === 0) return null
     const puts = changes.filter(({ value }) => value !== null)
     const removals = changes.filter(({ value }) => value === null)
@@ -293,8 +308,8 @@ export class EndpointMachine {
     { tries, asked = 0 }: Pick<RetryRow, 'tries' | 'asked'>,
     sort: Sort,
   ): AttemptStart {
-    this.#pace.started(sort)
-    this.#inFlight.set(delivery.sequence, { delivery, tries, asked, sort })
+    this.#condition.pace.started(sort)
+    this.#inFlight.set(delivery.sequence, { delivery, tries, asked, sort, repairs: this.#repairs })
     return { delivery, attempt: tries + 1, sort }
   }
 
@@ -331,18 +346,12 @@ export class EndpointMachine {
   }
 
   /** The rows of the outcome are durable. */
-  #settle({ sequence, subject, as, holdsSlot }: Outcome): void {
+  #settle({ sequence, subject, as, holdsSlot }: PendingOutcome): void {
     if (holdsSlot) this.#inFlight.delete(sequence)
     if (as === 'kept') {
       this.cursors.kept(sequence)
       this.#backlog.written(sequence)
     } else this.#backlog.finished(subject, sequence)
-  }
-
-  #setFailingSince(sinceMs: number | null): void {
-    if (sinceMs === this.#failingSinceMs) return
-    this.#failingSinceMs = sinceMs
-    this.cursors.live.mustWrite = true
   }
 
   #slotsOfRetries(): number {
@@ -384,4 +393,8 @@ export class EndpointMachine {
     const others = [...inFlight, ...this.#queue, ...this.cursors.replayed()]
     this.#backlog.setOrder(this.#config.order, this.cursors.live.progress.readTo, others)
   }
+}
+
+function triesOf({ tries, asked }: InFlight): Pick<RetryRow, 'tries' | 'asked'> {
+  return { tries, ...(asked > 0 && { asked }) }
 }

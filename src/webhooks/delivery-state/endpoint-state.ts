@@ -7,6 +7,7 @@ import type { Filter } from '../../core/filter/filter.ts'
 import type { Change } from '../../log/tables.ts'
 import type { DeliveryRow, RetryRow } from './delivery-rows.ts'
 import type { ReplayStart } from './endpoint-cursors.ts'
+import type { StoredCondition } from './endpoint-failing.ts'
 import type { Sort } from './scheduling-policy.ts'
 
 /** The settings of an endpoint that its state machine needs. */
@@ -16,6 +17,8 @@ export interface MachineConfig {
   rateLimit: number | null
   order: 'none' | 'issuer'
   isActive: boolean
+  /** Where and how it is reached, as one text: after a change of it earlier failures mean nothing. */
+  target: string
 }
 
 /** An event that the endpoint is to receive, without its body. */
@@ -30,6 +33,8 @@ export interface Matched {
 /** An endpoint with what its deliveries need. */
 export interface DeliveryEndpoint {
   id: string
+  /** Another one for each state of it. */
+  version: string
   tenant: string
   url: string
   /** The same object as long as the filter does not change: it identifies the filter, and makes reads faster. */
@@ -47,6 +52,15 @@ export interface DeliveryEndpoint {
   keys: readonly KeyObject[]
 }
 
+/** How an attempt went, apart from its end. */
+export interface EndContext {
+  nowMs: number
+  /** A number in [0, 1). */
+  chance: number
+  /** The request left; false where there was no connection. */
+  isSent: boolean
+}
+
 /** A delivery to send now. */
 export interface AttemptStart {
   delivery: Matched
@@ -56,17 +70,26 @@ export interface AttemptStart {
 }
 
 /** The state that the last owner of the endpoint left. */
-export interface Loaded {
+export interface Loaded extends StoredCondition {
   /** Everything up to here is decided. */
   base: number
   /** False where there is no position row yet. */
   isWritten: boolean
   ahead: readonly number[]
-  failingSinceMs: number | null
   retries: ReadonlyMap<number, RetryRow>
   /** Sequences of the dead, rising. */
   dead: readonly number[]
   replays: readonly ReplayStart[]
+}
+
+/** A delivery whose attempt ended; it becomes durable with the next batch. */
+export interface PendingOutcome {
+  sequence: number
+  subject: string
+  /** `kept`: a retry row holds it. `done`: delivered or dead. */
+  as: 'kept' | 'done'
+  holdsSlot: boolean
+  changes: readonly Change<DeliveryRow>[]
 }
 
 /** Why an endpoint is disabled: it answered 410, or it failed for too long. */

@@ -37,7 +37,7 @@ export function verdictOn(
   const outcome = outcomeOf(end)
   if (outcome === 'ok') return { next: 'delivered' }
   if (outcome === 'gone') return { next: 'disable' }
-  const askedMs = askedDelayMs(end, nowMs)
+  const askedMs = pauseAskedMs(end, nowMs)
   if (askedMs > 0 && asked < MAX_RETRY_AFTER_TRIES)
     return { next: 'retry', delayMs: askedMs, asked: asked + 1 }
   const delayMs = retryDelayMs(tries - asked, chance)
@@ -56,8 +56,13 @@ export function waitAfter(
   return { ...(next.asked > 0 && { asked: next.asked }), dueMs: nowMs + next.delayMs }
 }
 
-/** The Retry-After of the answer, ms; 0 where there is none. */
-function askedDelayMs(end: AttemptEnd, nowMs: number): number {
+/** How long a 429 or 503 asks the sender to pause, by its Retry-After, ms; 0 where none does. */
+export function pauseAskedMs(end: AttemptEnd, nowMs: number): number {
   if (end.kind === 'failed' || (end.status !== 429 && end.status !== 503)) return 0
   return Math.min(LONGEST_RETRY_AFTER_MS, retryAfterMs(end.retryAfter, nowMs) ?? 0)
+}
+
+/** Whether the receiver answered, if only to refuse: 5xx and broken answers may come from something before it. */
+export function isAnswer(end: AttemptEnd): boolean {
+  return end.kind === 'answered' && end.status < 500
 }

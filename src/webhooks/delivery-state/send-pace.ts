@@ -1,7 +1,9 @@
 /**
- * Decides when an endpoint may start its next delivery, by its free slots, its circuit breaker and its rate limit.
+ * Decides when an endpoint may start its next delivery, by its free slots, its circuit breaker, its rate limit and the
+ * Retry-After of its receiver.
  */
-import { Breaker } from './endpoint-breaker.ts'
+import { Breaker, type CountedFailure } from './endpoint-breaker.ts'
+import { LONGEST_RETRY_AFTER_MS } from './outcome.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { Sort } from './scheduling-policy.ts'
 
@@ -16,11 +18,17 @@ export class SendPace {
   #bucket: RateLimit | null = null
   /** From when the token that was taken for the next delivery may be used; null: none is taken. */
   #tokenAtMs: number | null = null
+  /** Until when a Retry-After holds all deliveries; 0: none does. */
+  #heldUntilMs = 0
   #firstsInRow = 0
 
-  /** `isFailing`: the last owner of the endpoint left it failing, so this one begins with a probe. */
-  constructor(isFailing: boolean) {
+  /**
+   * `isFailing`: the last owner of the endpoint left it failing, so this one begins with a probe. `heldUntilMs`: until when it
+   * held the endpoint back.
+   */
+  constructor({ isFailing, heldUntilMs }: { isFailing: boolean; heldUntilMs: number }) {
     this.#breaker = new Breaker(isFailing)
+    this.#heldUntilMs = heldUntilMs
   }
 
   /** Sets the endpoint's limits. `rateLimit`: deliveries a second; null: no limit. */
@@ -45,17 +53,23 @@ export class SendPace {
     }
   }
 
-  /** The earliest moment at which the breaker and the rate limit let a delivery start; 0: now. */
+  /** The earliest moment at which breaker, Retry-After and rate limit let a delivery start; 0: now. */
   get readyAtMs(): number {
-    return Math.max(this.#breaker.probeAtMs, this.#tokenAtMs ?? 0)
+    return Math.max(this.#breaker.probeAtMs, this.#heldUntilMs, this.#tokenAtMs ?? 0)
   }
 
-  /** Whether a slot is free and the breaker lets a delivery start. */
+  /** Until when a Retry-After holds all deliveries, ms since 1970; in the past where none does. */
+  get heldUntilMs(): number {
+    return this.#heldUntilMs
+  }
+
+  /** Whether a slot is free, and breaker and Retry-After let a delivery start. */
   hasSlot(inFlight: number, nowMs: number): boolean {
     // The clock was set back since the token was taken: take another instead of waiting for that moment.
     const isFromFuture = this.#tokenAtMs !== null && this.#tokenAtMs - nowMs > (this.#bucket?.spacingMs ?? 0)
     if (isFromFuture) this.#tokenAtMs = null
-    return inFlight < this.slots && this.#breaker.allows(nowMs)
+    this.#heldUntilMs = Math.min(this.#heldUntilMs, nowMs + LONGEST_RETRY_AFTER_MS)
+    return inFlight < this.slots && nowMs >= this.#heldUntilMs && this.#breaker.allows(nowMs)
   }
 
   /** Whether the rate limit lets a delivery start now. Takes a token, which stays taken until `started`. */
@@ -70,13 +84,24 @@ export class SendPace {
     this.#firstsInRow = sort === 'first' ? this.#firstsInRow + 1 : 0
   }
 
-  /** An attempt was delivered, or the endpoint was made active again. */
-  succeeded(): void {
-    this.#breaker.succeeded()
+  /** The receiver answered: no 5xx, and nothing with a Retry-After. */
+  answered(): void {
+    this.#breaker.answered()
   }
 
-  /** An attempt failed. `chance` is a number in [0, 1). */
-  failed(nowMs: number, chance: number): void {
-    this.#breaker.failed(nowMs, chance)
+  /** The receiver asks for a pause: nothing is sent before that moment. It is no failure. */
+  hold(untilMs: number): void {
+    this.#heldUntilMs = Math.max(this.#heldUntilMs, untilMs)
+  }
+
+  /** The endpoint was repaired, or its owner wants another try now: breaker and pause end. */
+  reset(): void {
+    this.#breaker.answered()
+    this.#heldUntilMs = 0
+  }
+
+  /** An attempt got no answer, or 5xx. `chance` is a number in [0, 1). */
+  failed(failure: CountedFailure, nowMs: number, chance: number): void {
+    this.#breaker.failed(failure, nowMs, chance)
   }
 }

@@ -59,6 +59,10 @@ export interface EndpointRoutesOptions {
   reader: Reader
   secrets: SecretBox
   rules: AddressRules
+  /** Has what waits of an endpoint made due. */
+  hasten: (endpointId: string) => Promise<void>
+  /** Resolves when nothing leaves for an endpoint any more that is stored as stopped. */
+  untilStopped: (endpointId: string) => Promise<void>
   clock: Clock
   logger: Logger
 }
@@ -147,7 +151,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       path: `${ONE}/enable`,
       scope: 'webhooks:write',
       summary:
-        'Makes an endpoint `active` again, from where it stopped: 200 with the endpoint. Takes `If-Match`.',
+        'Makes an endpoint `active` again, from where it stopped: 200 with the endpoint. Deliveries that wait for a retry are due at once, also where it was active. Takes `If-Match`.',
       parameters: {},
       headers: IF_MATCH,
       answers: { 200: ONE_ANSWER },
@@ -219,13 +223,15 @@ async function list(
 /** `read` gives the change, after it is known that the caller has the endpoint. */
 async function changeBy(
   call: Call,
-  { endpoints, secrets, logger }: EndpointRoutesOptions,
+  { endpoints, secrets, hasten, untilStopped, logger }: EndpointRoutesOptions,
   read: () => EndpointChange,
 ): Promise<void> {
   call.query.check()
-  const { id } = endpointOf(call, endpoints)
+  const { id, status: before } = endpointOf(call, endpoints)
   const change = read()
   const changed = await update(call, endpoints, id, (now) => withStoredHeaders(change, now, secrets))
+  if (change.status === 'active') await hasten(id)
+  else if (before === 'active' && changed.status !== 'active') await untilStopped(id)
   const { tenant, status } = changed
   logger.info('endpoint.changed', { endpointId: id, tenant, status, by: call.caller.tokenId })
   sendEndpoint(call, 200, changed, secrets)
@@ -244,11 +250,12 @@ async function rotate(call: Call, options: EndpointRoutesOptions): Promise<void>
   sendEndpoint(call, 200, changed, secrets, { secret })
 }
 
-async function remove(call: Call, { endpoints, logger }: EndpointRoutesOptions): Promise<void> {
+async function remove(call: Call, { endpoints, untilStopped, logger }: EndpointRoutesOptions): Promise<void> {
   const { query, caller, request, response } = call
   query.check()
-  const { id, tenant } = endpointOf(call, endpoints)
+  const { id, tenant, status } = endpointOf(call, endpoints)
   if (!(await endpoints.delete(id, (now) => checkIfMatch(request, now)))) throw unknownEndpoint()
+  if (status === 'active') await untilStopped(id)
   logger.info('endpoint.deleted', { endpointId: id, tenant, by: caller.tokenId })
   response.writeHead(204, { 'Cache-Control': 'no-store' }).end()
 }

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
+import { BridgeError } from '../../errors.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
@@ -12,8 +13,10 @@ import { createPlaces } from '../../lifecycle/places.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 import { newId } from '../../registry/ids.ts'
+import type { AttemptHistory } from '../attempts/attempt-history.ts'
 import type { ReplayCommand } from '../commands/command-rows.ts'
 import { type Commands, MOST_WAITING_REPLAYS } from '../commands/commands.ts'
+import { MOST_WAITING } from '../delivery-state/endpoint-backlog.ts'
 import { endpointOf, ONE_ENDPOINT_PATH } from '../endpoints/endpoint-of.ts'
 import { COUNT_MS, countReplay, type ReplayCount } from './replay-count.ts'
 import { MAX_REPLAY_BODY_BYTES, readReplay, replayBody } from './replay-request.ts'
@@ -32,6 +35,8 @@ export interface ReplayRouteOptions {
   commands: Commands
   reader: Reader
   findEvents: FindEvents
+  /** Knows which deliveries wait; null: nothing does here. */
+  history: Pick<AttemptHistory, 'deliveries'> | null
   clock: Clock
   logger: Logger
 }
@@ -42,6 +47,12 @@ const replaySchema = z.object({
     .meta({ description: 'Names the replay; null where none was begun.', pattern: '^rp_' })
     .nullable(),
   count: z.int().describe('Deliveries that it makes.'),
+  waiting: z
+    .int()
+    .describe(
+      'Of these, deliveries that wait for a retry: they are due at once. Null where this node cannot tell.',
+    )
+    .nullable(),
   more: z.boolean().describe(`True: counting ended after ${COUNT_MS / 1000} s, and there are more.`),
 })
 
@@ -52,7 +63,7 @@ export function replayRoute(options: ReplayRouteOptions): Route {
     method: 'POST',
     path: `${ONE_ENDPOINT_PATH}/replay`,
     scope: 'webhooks:replay',
-    summary: `Sends events once more, each with the \`webhook-id\` that it had: 202 with \`{id, count, more}\`; 200 with \`id\` null where nothing is begun, because of \`dryRun\` or for want of events. Give one of \`after\`, \`since\`, \`ids\`. At most ${MOST_WAITING_REPLAYS} of an endpoint wait to be begun, else 429. See [webhooks-replay.md](webhooks-replay.md#replay).`,
+    summary: `Sends events once more, each with the \`webhook-id\` that it had: 202 with \`{id, count, waiting, more}\`; 200 with \`id\` null where nothing is begun, because of \`dryRun\` or for want of events. Give one of \`after\`, \`since\`, \`ids\`. At most ${MOST_WAITING_REPLAYS} of an endpoint wait to be begun, else 429. See [webhooks-replay.md](webhooks-replay.md#replay).`,
     parameters: {},
     body: { maxBytes: MAX_REPLAY_BODY_BYTES, schema: replayBody(0) },
     answers: {
@@ -65,7 +76,7 @@ export function replayRoute(options: ReplayRouteOptions): Route {
 }
 
 async function replay(call: Call, options: ReplayRouteOptions & { counts: Counts }): Promise<void> {
-  const { endpoints, commands, reader, findEvents, clock, logger } = options
+  const { endpoints, commands, reader, findEvents, history, clock, logger } = options
   call.query.check()
   const endpoint = endpointOf(call, endpoints)
   const request = readReplay(call.body, clock.now())
@@ -76,8 +87,9 @@ async function replay(call: Call, options: ReplayRouteOptions & { counts: Counts
   const { epoch } = reader
   const counted = await count(call, endpoint, window, request.onlyDead, options)
   if (call.gone.aborted) return
+  const waiting = request.onlyDead ? 0 : waitingIn(endpoint, window, epoch, history)
   if (request.dryRun || counted.count === 0 || epoch === null) {
-    answer(call, 200, null, counted)
+    answer(call, 200, { id: null, waiting, ...counted })
     return
   }
   const id = newId('rp', clock.now())
@@ -92,7 +104,26 @@ async function replay(call: Call, options: ReplayRouteOptions & { counts: Counts
     count: counted.count,
     by: call.caller.tokenId,
   })
-  answer(call, 202, id, counted)
+  answer(call, 202, { id, waiting, ...counted })
+}
+
+/** How many deliveries of the window wait for a retry, by the history of this node; null where it cannot be read. */
+function waitingIn(
+  { id }: Endpoint,
+  { after, until, only }: ReplayWindow,
+  epoch: string | null,
+  history: ReplayRouteOptions['history'],
+): number | null {
+  if (history === null || epoch === null) return null
+  try {
+    const states = ['pending'] as const
+    const waiting = history.deliveries(id, { epoch, states, before: until + 1, limit: MOST_WAITING })
+    return waiting.filter(({ sequence }) => sequence > after && (only?.includes(sequence) ?? true)).length
+  } catch (error) {
+    // The lists of attempts say so too; a replay does not need them.
+    if (error instanceof BridgeError) return null
+    throw error
+  }
 }
 
 function refuseWhereMany({ id }: Endpoint, commands: Commands): void {
@@ -138,6 +169,10 @@ async function count(
   )
 }
 
-function answer({ response }: Call, status: number, id: string | null, { count, more }: ReplayCount): void {
-  sendJson(response, status, Buffer.from(JSON.stringify({ id, count, more })))
+function answer(
+  { response }: Call,
+  status: number,
+  { id, count, waiting, more }: z.infer<typeof replaySchema>,
+): void {
+  sendJson(response, status, Buffer.from(JSON.stringify({ id, count, waiting, more })))
 }

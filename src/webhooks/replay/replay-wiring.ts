@@ -7,6 +7,7 @@ import type { Log } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
+import type { AttemptHistory } from '../attempts/attempt-history.ts'
 import { CommandRunner, type ReplayWorker } from '../commands/command-runner.ts'
 import { createCommands } from '../commands/commands.ts'
 import { createNotifications } from '../commands/notifications.ts'
@@ -23,6 +24,8 @@ export interface ReplayWiringOptions extends PostMeans {
   log: Log
   reader: Reader
   findEvents: FindEvents
+  /** Knows which deliveries wait; null in a process that does not serve. */
+  history: Pick<AttemptHistory, 'deliveries'> | null
   /** Kept up to date by the caller. */
   endpoints: Endpoints
   secrets: SecretBox
@@ -52,7 +55,10 @@ export function wireReplays(options: ReplayWiringOptions) {
     /** Disables an endpoint and notifies the tenant's others. */
     disable: notifications.disable,
     /** For the role api. */
-    routes: [replayRoute({ ...options, commands }), testRoute({ ...options, prepare })],
+    routes: [
+      replayRoute({ ...options, commands }),
+      testRoute({ ...options, prepare, hasten: commands.hasten }),
+    ],
     /** Carries commands out, for a process with the role webhooks. */
     runner: (workerOf: (endpointId: string) => ReplayWorker | null) =>
       new CommandRunner({ commands, endpoints, workerOf, notifications, reader, clock, logger }),

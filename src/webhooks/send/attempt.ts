@@ -10,7 +10,7 @@ import type { Pools } from '../address/pools.ts'
 import type { Resolve } from '../address/resolver.ts'
 import type { AddressRules } from '../address/rules.ts'
 import { type AttemptPhase, AttemptTimer } from './attempt-timer.ts'
-import { type ExchangeEnd, exchange, type Post } from './exchange.ts'
+import { type ExchangeEnd, exchange, type Post, STOPPED } from './exchange.ts'
 
 /** Limits of an attempt, ms. */
 export const attemptLimits = {
@@ -36,8 +36,8 @@ export interface AttemptMeans {
 /** How an attempt went. */
 export interface AttemptReport {
   /**
-   * `aborted`: by the caller's signal, before a status was known; no outcome, and it may have been received. `no_socket`:
-   * this machine could open no connection; nothing was sent.
+   * `aborted`: by the caller's signal, before a status was known; no outcome, and it may have been received. Or the request was
+   * not to leave any more, and did not. `no_socket`: this machine could open no connection; nothing was sent.
    */
   end: AttemptEnd | { kind: 'aborted' } | { kind: 'no_socket' }
   /** Where it was when it ended. */
@@ -48,6 +48,11 @@ export interface AttemptReport {
   response: string | null
   /** For the operator's log, never for a tenant: the refused net, the socket's error; null after an answer. */
   detail: string | null
+}
+
+/** Whether the request left; false where there was no connection. */
+export function isSent({ phase }: Pick<AttemptReport, 'phase'>): boolean {
+  return phase === 'head' || phase === 'body'
 }
 
 /** Sends once. Never rejects, and is over in 15 s whatever the receiver does. */
@@ -83,6 +88,7 @@ async function overAddresses(
   const sent = { ...post, path: target.path }
   let end: ExchangeEnd = { kind: 'failed', fault: 'connect', detail: 'no address' }
   for (let at = 0; at < count; at++) {
+    if (!post.mayLeave()) return STOPPED
     const isLast = at === count - 1
     const share = new AbortController()
     const shareMs = (untilMs - clock.now()) / (count - at)

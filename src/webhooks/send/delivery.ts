@@ -8,13 +8,22 @@ import type { AttemptStart, DeliveryEndpoint, Matched } from '../delivery-state/
 import type { DeliveryDecision } from '../delivery-state/outcome.ts'
 import type { AttemptReport } from './attempt.ts'
 import type { DeliveryEvents } from './delivery-events.ts'
+import type { Post } from './exchange.ts'
 
-/** Sends one request to the endpoint. Never rejects; its end is `aborted` only where the signal aborted. */
+/** Sends one request to the endpoint. Never rejects; its end is `aborted` only where the signal aborted, or it may not leave. */
 export type Attempt = (
   endpoint: DeliveryEndpoint,
-  post: { headers: Readonly<Record<string, string>>; body: Uint8Array },
+  post: Omit<Post, 'path'>,
   signal: AbortSignal,
 ) => Promise<AttemptReport>
+
+/** What ends a try before its time. */
+export interface TryLimits {
+  /** Cuts it off at any moment. */
+  signal: AbortSignal
+  /** False once nothing may leave for the endpoint any more; what has left goes on. */
+  mayLeave: () => boolean
+}
 
 /** What sending needs of the process. */
 export interface PostMeans {
@@ -50,15 +59,15 @@ export async function tryDelivery(
   endpoint: DeliveryEndpoint,
   { delivery }: AttemptStart,
   means: DeliveryMeans,
-  signal: AbortSignal,
+  limits: TryLimits,
 ): Promise<Tried> {
-  const found = await means.events.find(delivery.sequence, signal)
-  if (signal.aborted) return { kind: 'aborted' }
+  const found = await means.events.find(delivery.sequence, limits.signal)
+  if (limits.signal.aborted) return { kind: 'aborted' }
   if (found.kind !== 'event') return found
   // The log has a new epoch, and another event has this sequence: the worker will soon reset.
   if (found.event.matched.cursor !== delivery.cursor) return { kind: 'later' }
   const event = { eventId: delivery.eventId, body: found.event.body }
-  const { report, webhookId } = await postEvent(endpoint, event, means, signal)
+  const { report, webhookId } = await postEvent(endpoint, event, means, limits)
   const { end } = report
   if (end.kind === 'no_socket') return { kind: 'later' }
   return end.kind === 'aborted' ? { kind: 'aborted' } : { kind: 'ended', end, report, webhookId }
@@ -69,10 +78,10 @@ export async function postEvent(
   endpoint: DeliveryEndpoint,
   { eventId, body }: { eventId: string; body: Buffer },
   { attempt, clock, chance }: PostMeans,
-  signal: AbortSignal,
+  { signal, mayLeave }: TryLimits,
 ): Promise<{ report: AttemptReport; webhookId: string }> {
   const webhookId = webhookIdOf(endpoint.id, eventId, dataBytes(body))
   const { keys, headers: own } = endpoint
   const headers = deliveryHeaders({ webhookId, body, keys, own, nowMs: clock.now(), chance })
-  return { report: await attempt(endpoint, { headers, body }, signal), webhookId }
+  return { report: await attempt(endpoint, { headers, body, mayLeave }, signal), webhookId }
 }

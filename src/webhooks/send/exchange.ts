@@ -12,6 +12,8 @@ export interface Post {
   path: string
   headers: Readonly<Record<string, string>>
   body: Uint8Array
+  /** Asked at the last moment before the request leaves; false: it does not, and the exchange ends as if it were aborted. */
+  mayLeave: () => boolean
 }
 
 /** How it ended. `fault` null: it was stopped before there was a status. */
@@ -21,6 +23,9 @@ export type ExchangeEnd =
 
 /** Where the exchange has got to: the request leaves now; the head of the answer is here. */
 export type ExchangeStep = 'sending' | 'head'
+
+/** The end of an exchange that was not to leave any more. */
+export const STOPPED: ExchangeEnd = { kind: 'failed', fault: null, detail: 'stopped before it left' }
 
 /** Most bytes of a body that are read; a longer one ends the connection. */
 const MOST_BODY_BYTES = 16 * 1024
@@ -35,12 +40,12 @@ const MOST_PROVISIONAL = 16
  */
 export function exchange(
   dispatcher: Dispatcher,
-  { path, headers, body }: Post,
+  { path, headers, body, mayLeave }: Post,
   signal: AbortSignal,
   onStep: (step: ExchangeStep) => void,
 ): Promise<ExchangeEnd> {
   return new Promise((resolve) => {
-    const one = new Exchange(signal, onStep, resolve)
+    const one = new Exchange(signal, mayLeave, onStep, resolve)
     if (signal.aborted) return one.cut('aborted')
     // A connection has one request at a time anyway: `blocking` would only have undici look at its queue once more.
     dispatcher.dispatch({ method: 'POST', path, headers, body, blocking: false }, one)
@@ -51,6 +56,7 @@ export function exchange(
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #signal: AbortSignal
   readonly #onAbort = (): void => this.cut('aborted')
+  readonly #mayLeave: () => boolean
   readonly #onStep: (step: ExchangeStep) => void
   readonly #resolve: (end: ExchangeEnd) => void
   #controller: Dispatcher.DispatchController | null = null
@@ -66,11 +72,13 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     signal: AbortSignal,
+    mayLeave: () => boolean,
     onStep: (step: ExchangeStep) => void,
     resolve: (end: ExchangeEnd) => void,
   ) {
     this.#signal = signal
     signal.addEventListener('abort', this.#onAbort, { once: true })
+    this.#mayLeave = mayLeave
     this.#onStep = onStep
     this.#resolve = resolve
   }
@@ -83,9 +91,10 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(started: Dispatcher.DispatchController): void {
     this.#controller = started
-    // It waited for a connection, and its attempt is over meanwhile: nothing may be sent any more.
-    if (this.#isOver) started.abort(new Error('over'))
-    else this.#onStep('sending')
+    // It waited for a connection, and meanwhile its attempt is over or the endpoint stopped: nothing may be sent any more.
+    if (!this.#isOver && this.#mayLeave()) return this.#onStep('sending')
+    this.#finish(STOPPED)
+    started.abort(new Error('over'))
   }
 
   onResponseStarted(): void {

@@ -16,7 +16,7 @@ import type { Metrics } from '../../obs/metrics.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 import { newId } from '../../registry/ids.ts'
 import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
-import { endpointOf, ONE_ENDPOINT_PATH } from '../endpoints/endpoint-of.ts'
+import { endpointOf, ONE_ENDPOINT_PATH, unknownEndpoint } from '../endpoints/endpoint-of.ts'
 import { attemptPhases } from './attempt-timer.ts'
 import { type Attempted, type PostMeans, postEvent } from './delivery.ts'
 import { type SampleKind, sampleEvent, sampleKinds } from './sample-event.ts'
@@ -33,6 +33,8 @@ export interface TestRouteOptions extends PostMeans {
   prepare: (endpoint: Endpoint) => DeliveryEndpoint | null
   /** Called for every test that was not aborted. */
   onTested: (attempted: Attempted) => void
+  /** Has what waits of an endpoint made due. */
+  hasten: (endpointId: string) => Promise<void>
   metrics: Pick<Metrics, 'webhookAttempts' | 'webhookAttemptDuration'>
   logger: Logger
 }
@@ -54,7 +56,7 @@ export function testRoute(options: TestRouteOptions): Route {
     method: 'POST',
     path: `${ONE_ENDPOINT_PATH}/test`,
     scope: 'webhooks:write',
-    summary: `Sends one event of type \`${TEST_TYPE}\`, whatever the status of the endpoint, once: 200 with what came of it, also where that is a failure. One test of an endpoint at a time, else 429.`,
+    summary: `Sends one event of type \`${TEST_TYPE}\`, whatever the status of the endpoint, once: 200 with what came of it, also where that is a failure. After a success, deliveries that wait for a retry are due at once. One test of an endpoint at a time, else 429.`,
     parameters: {
       type: `In place of \`${TEST_TYPE}\` a synthetic event of this kind, in the shape of a real one, with an \`id\` that begins with \`test_\`, and \`sequence\` and \`epoch\` zero: ${sampleKinds.map((kind) => `\`${kind}\``).join(', ')}.`,
     },
@@ -96,7 +98,7 @@ async function sendTest(
   kind: SampleKind | null,
   options: TestRouteOptions,
 ): Promise<void> {
-  const { prepare, onTested, clock, metrics, logger } = options
+  const { endpoints, prepare, onTested, clock, metrics, logger } = options
   const endpoint = prepare(found)
   if (endpoint === null) {
     throw retryLater('unavailable', 'no key of this bridge decrypts the secret of this endpoint; rotate it')
@@ -104,9 +106,11 @@ async function sendTest(
   const [id, nowMs] = [newId('test', clock.now()), clock.now()]
   const event = kind === null ? testEvent(id, found.id, nowMs) : sampleEvent(kind, id, nowMs)
   const body = Buffer.from(event.json)
-  const { report, webhookId } = await postEvent(endpoint, { eventId: event.id, body }, options, call.gone)
+  const limits = { signal: call.gone, mayLeave: () => endpoints.get(found.id) !== null }
+  const { report, webhookId } = await postEvent(endpoint, { eventId: event.id, body }, options, limits)
   const { end, durationMs, phase, response, detail } = report
-  if (end.kind === 'aborted') return
+  if (call.gone.aborted) return
+  if (end.kind === 'aborted') throw unknownEndpoint()
   if (end.kind === 'no_socket')
     throw retryLater('unavailable', 'this node can open no connection at the moment')
   const outcome = outcomeOf(end)
@@ -127,6 +131,8 @@ async function sendTest(
     reason: detail,
     by: call.caller.tokenId,
   })
+  // The receiver is well: what waits for a retry need not wait longer.
+  if (outcome === 'ok') await options.hasten(found.id)
   const answer = {
     webhookId,
     status,

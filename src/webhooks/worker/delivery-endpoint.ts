@@ -19,8 +19,8 @@ export interface Prepared {
 
 /** Prepares an endpoint with the keys of this bridge. */
 export function prepareEndpoint(found: Endpoint, box: SecretBox, clock: Clock): Prepared {
-  const { id, tenant, url, filter, maxConcurrency, rateLimit, order, start, status } = found
-  const plain = { id, tenant, url, filter, maxConcurrency, rateLimit, order, start }
+  const { id, version, tenant, url, filter, maxConcurrency, rateLimit, order, start, status } = found
+  const plain = { id, version, tenant, url, filter, maxConcurrency, rateLimit, order, start }
   /** The keys that sign at that moment, the newest first, and the next moment at which one of the secrets expires. */
   const open = (nowMs: number) => ({
     keys: signingSecrets(found, box, nowMs).map((text) => signingKey(text) ?? unusable(id)),

@@ -18,6 +18,7 @@ import type {
   Loaded,
   MachineConfig,
 } from '../delivery-state/endpoint-state.ts'
+import { isSent } from '../send/attempt.ts'
 import { type Attempted, type DeliveryMeans, tryDelivery } from '../send/delivery.ts'
 import type { Starter, StartQueue } from './start-queue.ts'
 
@@ -32,8 +33,8 @@ const DISABLE_BACKOFF: Backoff = { baseMs: 1000, factor: 2, maxMs: 30_000, jitte
 export interface EndpointWorkerOptions extends DeliveryMeans {
   reader: Reader
   starts: StartQueue
-  /** Disables an endpoint. May throw `log_unavailable`: it is called again. */
-  disable: (endpointId: string, reason: DisableReason) => Promise<void>
+  /** Disables an endpoint, unless it was changed since. True where it did. May throw `log_unavailable`: it is called again. */
+  disable: (endpoint: Pick<DeliveryEndpoint, 'id' | 'version'>, reason: DisableReason) => Promise<boolean>
   /** Called for every attempt that had an end. */
   onAttempted: (attempted: Attempted) => void
   logger: Logger
@@ -60,8 +61,10 @@ export class EndpointWorker implements Starter {
   readonly #options: EndpointWorkerOptions
   readonly #host: EndpointHost
   readonly #stop = new AbortController()
-  /** Resolvers of those who wait until the row of a replay is durable, by its key. */
-  readonly #awaitedRows = new Map<string, () => void>()
+  /** Resolvers of those who wait until a row is durable, by its key. */
+  readonly #awaitedRows = new Map<string, Set<() => void>>()
+  /** What attempts leave under: another one once the endpoint is stopped, or is reached elsewhere. */
+  #permit: object = {}
   #cancelWake = (): void => undefined
   /** When it last started a delivery, ms since 1970. */
   #startedMs = Number.NEGATIVE_INFINITY
@@ -97,6 +100,7 @@ export class EndpointWorker implements Starter {
 
   /** Applies changed settings. */
   configure(endpoint: DeliveryEndpoint): void {
+    if (endpoint.status !== 'active' || endpoint.url !== this.endpoint.url) this.#permit = {}
     this.endpoint = endpoint
     this.machine.configure(machineConfig(endpoint))
     this.schedule()
@@ -150,25 +154,45 @@ export class EndpointWorker implements Starter {
       changes: batch.changes,
       settled: () => {
         batch.settled()
-        for (const { key } of batch.changes) this.#awaitedRows.get(key)?.()
+        for (const { key } of batch.changes) for (const resolve of this.#awaitedRows.get(key) ?? []) resolve()
         this.schedule()
       },
     }
   }
 
-  /** Adds a replay, once. True when its row is durable; false where the worker stopped before. */
+  /**
+   * Adds a replay, once, and makes those of its deliveries due that wait for a retry. True when its row is durable; false where
+   * the worker stopped before.
+   */
   async replay(wanted: Omit<ReplayStart, 'ahead' | 'isWritten'>): Promise<boolean> {
     if (this.stopped.aborted) return false
     if (this.machine.cursors.replayIds().includes(wanted.id)) return true
-    const key = replayKey(this.endpoint.id, wanted.id)
+    this.machine.hasten(wanted, this.#options.clock.now())
+    this.machine.cursors.addReplay({ ...wanted, ahead: [], isWritten: false })
+    return await this.#written(replayKey(this.endpoint.id, wanted.id))
+  }
+
+  /** Makes all deliveries due that wait for a retry. True when that is durable; false as above. */
+  async hasten(): Promise<boolean> {
+    if (this.stopped.aborted) return false
+    const [key] = this.machine.hasten(null, this.#options.clock.now())
+    if (key !== undefined) return await this.#written(key)
+    this.schedule()
+    return true
+  }
+
+  /** Waits until the pending row of that key is durable. True when it is; false where the worker stopped before. */
+  async #written(key: string): Promise<boolean> {
     const written = Promise.withResolvers<boolean>()
     const onStop = (): void => written.resolve(false)
-    this.#awaitedRows.set(key, () => written.resolve(true))
+    const onWritten = (): void => written.resolve(true)
+    const waiting = this.#awaitedRows.get(key) ?? new Set()
+    this.#awaitedRows.set(key, waiting.add(onWritten))
     this.stopped.addEventListener('abort', onStop, { once: true })
-    this.machine.cursors.addReplay({ ...wanted, ahead: [], isWritten: false })
     this.schedule()
     const isWritten = await written.promise
-    this.#awaitedRows.delete(key)
+    waiting.delete(onWritten)
+    if (waiting.size === 0) this.#awaitedRows.delete(key)
     this.stopped.removeEventListener('abort', onStop)
     return isWritten
   }
@@ -188,13 +212,20 @@ export class EndpointWorker implements Starter {
     const { endpoint, machine, stopped } = this
     const { clock, chance, onAttempted } = this.#options
     const { sequence } = start.delivery
-    const tried = await tryDelivery(endpoint, start, this.#options, stopped)
-    if (stopped.aborted || tried.kind === 'aborted') return
+    const permit = this.#permit
+    const limits = { signal: stopped, mayLeave: () => this.#permit === permit }
+    const tried = await tryDelivery(endpoint, start, this.#options, limits)
+    if (stopped.aborted) return
     const nowMs = clock.now()
-    if (tried.kind === 'later') machine.notSent(sequence, nowMs + RETRY_BODY_MS)
+    if (tried.kind === 'aborted') machine.notSent(sequence, nowMs)
+    else if (tried.kind === 'later') machine.notSent(sequence, nowMs + RETRY_BODY_MS)
     else if (tried.kind === 'dropped') machine.dropped(sequence, nowMs)
     else {
-      const verdict = machine.ended(sequence, tried.end, { nowMs, chance: chance() })
+      const verdict = machine.ended(sequence, tried.end, {
+        nowMs,
+        chance: chance(),
+        isSent: isSent(tried.report),
+      })
       if (verdict !== null) onAttempted({ ...start, ...tried, endpoint, verdict })
     }
     this.schedule()
@@ -203,14 +234,14 @@ export class EndpointWorker implements Starter {
   /** Retries until the endpoint is disabled, or somebody else has changed it. */
   async #disable(reason: DisableReason): Promise<void> {
     const { clock, chance, disable, logger } = this.#options
-    const { id } = this.endpoint
     const isWanted = (): boolean =>
       !this.stopped.aborted && this.machine.disableReason !== null && !this.#host.isDraining
     this.#isDisabling = true
     for (let attempt = 1; isWanted(); attempt++) {
       try {
-        await disable(id, reason)
-        logger.info('webhook.disabled', { endpointId: id, reason })
+        const { endpoint } = this
+        if (await disable(endpoint, reason))
+          logger.info('webhook.disabled', { endpointId: endpoint.id, reason })
         break
       } catch (error) {
         if (!isBridgeError(error, 'log_unavailable')) throw error
@@ -221,6 +252,8 @@ export class EndpointWorker implements Starter {
   }
 }
 
-function machineConfig({ maxConcurrency, rateLimit, order, status }: DeliveryEndpoint): MachineConfig {
-  return { maxConcurrency, rateLimit, order, isActive: status === 'active' }
+function machineConfig(endpoint: DeliveryEndpoint): MachineConfig {
+  const { maxConcurrency, rateLimit, order, status, url, headers } = endpoint
+  const target = JSON.stringify([url, headers])
+  return { maxConcurrency, rateLimit, order, isActive: status === 'active', target }
 }

@@ -153,6 +153,17 @@ export class ShardWorker implements EndpointHost {
     return worker === undefined || this.#isDraining ? false : await worker.replay(wanted)
   }
 
+  /** Makes all deliveries of the endpoint due that wait for a retry. True when that is durable; false as above. */
+  async hasten(endpointId: string): Promise<boolean> {
+    const worker = this.#workers.get(endpointId)
+    return worker === undefined || this.#isDraining ? false : await worker.hasten()
+  }
+
+  /** Whether deliveries of the endpoint are started here. */
+  isSending(endpointId: string): boolean {
+    return this.#workers.get(endpointId)?.endpoint.status === 'active'
+  }
+
   /** Ids of the endpoint's unfinished replays; null where it is not worked on here. */
   replays(endpointId: string): readonly string[] | null {
     return this.#workers.get(endpointId)?.machine.cursors.replayIds() ?? null

@@ -59,8 +59,8 @@ export const webhookMutants: readonly Mutant[] = [
   {
     name: 'position-of-what-was-read',
     file: 'src/webhooks/delivery-state/endpoint-cursors.ts',
-    before: 'const value = { cursor: cursorAt(progress.base), ahead: progress.ahead(), failingSinceMs }',
-    after: 'const value = { cursor: cursorAt(progress.readTo), ahead: progress.ahead(), failingSinceMs }',
+    before: 'const value = { cursor: cursorAt(progress.base), ahead: progress.ahead(), ...condition }',
+    after: 'const value = { cursor: cursorAt(progress.readTo), ahead: progress.ahead(), ...condition }',
     breaks: 'The cursor of an endpoint never passes an open delivery.',
     killedBy: endpointTest(
       'stores deliveries completed out of order beside its position, which stays before the oldest open one',

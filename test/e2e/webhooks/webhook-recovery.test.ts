@@ -70,6 +70,7 @@ describe('a replay', () => {
     expect((await post(`${id}/replay`, { ...window, dryRun: true })).body).toEqual({
       id: null,
       count: 2000,
+      waiting: 0,
       more: false,
     })
     const begun = await post(`${id}/replay`, window)

@@ -8,6 +8,7 @@ import type { Loaded, MachineConfig, Matched } from '../../../src/webhooks/deliv
 /** How attempts end. */
 export const OK: AttemptEnd = { kind: 'answered', status: 204, retryAfter: null }
 export const BROKEN: AttemptEnd = { kind: 'answered', status: 500, retryAfter: null }
+export const UNCONNECTED: AttemptEnd = { kind: 'failed', fault: 'connect' }
 export const GONE: AttemptEnd = { kind: 'answered', status: 410, retryAfter: null }
 const NEW: Loaded = {
   base: 0,
@@ -19,7 +20,13 @@ const NEW: Loaded = {
   replays: [],
 }
 /** Settings of an endpoint. */
-export const PLAIN: MachineConfig = { maxConcurrency: 4, rateLimit: null, order: 'none', isActive: true }
+export const PLAIN: MachineConfig = {
+  maxConcurrency: 4,
+  rateLimit: null,
+  order: 'none',
+  isActive: true,
+  target: 'a',
+}
 
 /** The cursor of a sequence. */
 export const cursorAt = (sequence: number) => encodeCursor({ epoch: 'Epoch001', sequence, timeMs: 0 })
@@ -60,5 +67,5 @@ export function sent(machine: EndpointMachine, nowMs = 0): number[] {
   return starts
 }
 
-/** The arguments of `ended` besides the outcome. */
-export const at = (nowMs: number) => ({ nowMs, chance: 0.5 })
+/** The arguments of `ended` besides the outcome, of a request that left. */
+export const at = (nowMs: number, isSent = true) => ({ nowMs, chance: 0.5, isSent })

@@ -65,6 +65,7 @@ export interface WorldOptions {
 export function endpointOf(id: string, changes: Partial<DeliveryEndpoint> = {}): DeliveryEndpoint {
   return {
     id,
+    version: '1',
     tenant: 'default',
     url: 'https://receiver.example/hook',
     filter: {},
@@ -151,10 +152,11 @@ export class WebhookWorld {
       events: new DeliveryEvents(this.log.reader),
       starts: new StartQueue(this.clock, attemptPlaces(null)),
       attempt: (endpoint, post, signal) => this.attempt(life, endpoint, post, signal),
-      disable: async (id, reason) => {
-        if (this.endpoints.get(id)?.status === 'disabled') return
+      disable: async ({ id }, reason) => {
+        if (this.endpoints.get(id)?.status === 'disabled') return false
         this.disabled.push({ id, reason })
         this.change(id, { status: 'disabled' })
+        return true
       },
       onAttempted: (attempted) => {
         this.attempted.push(attempted)

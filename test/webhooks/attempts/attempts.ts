@@ -23,7 +23,12 @@ export interface Trial {
   /** Makes one attempt to `url`. */
   send(
     url: string,
-    options?: { body?: string; headers?: Record<string, string>; signal?: AbortSignal },
+    options?: {
+      body?: string
+      headers?: Record<string, string>
+      signal?: AbortSignal
+      mayLeave?: () => boolean
+    },
   ): Promise<AttemptReport>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -57,8 +62,10 @@ export function createTrial({
   return {
     pools,
     asked,
-    send: (url, { body = '{}', headers = {}, signal = new AbortController().signal } = {}) =>
-      attemptDelivery(targetOf(url, rules), { headers, body: Buffer.from(body) }, means, signal),
+    send: (
+      url,
+      { body = '{}', headers = {}, signal = new AbortController().signal, mayLeave = () => true } = {},
+    ) => attemptDelivery(targetOf(url, rules), { headers, body: Buffer.from(body), mayLeave }, means, signal),
     [Symbol.asyncDispose]: () => pools.close(),
   }
 }

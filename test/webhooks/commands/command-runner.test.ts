@@ -167,4 +167,40 @@ describe('webhook commands', () => {
     expect([await unanswered, await left()]).toEqual([null, []])
     await end()
   })
+
+  test('that stop an endpoint are confirmed when its owner has stopped, or after ten seconds where there is none', async () => {
+    const { world, asker, left, kill, end } = await commandedWorld()
+    let confirmedMs: number | null = null
+    const stopping = asker.untilStopped('one').then(() => {
+      confirmedMs = world.clock.now()
+    })
+    await world.run(500)
+    expect(confirmedMs).toBeNull()
+    const stoppedMs = world.clock.now()
+    world.change('one', { status: 'paused' })
+    await world.run(1000)
+    await stopping
+    expect((confirmedMs ?? 0) - stoppedMs).toBeLessThanOrEqual(50)
+    expect(await left()).toEqual([])
+    await kill()
+    const unconfirmed = asker.untilStopped('one')
+    await world.run(10_050)
+    await unconfirmed
+    expect(await left()).toEqual([])
+    await end()
+  })
+
+  test('that make due what waits are carried out by the owner of the shard, once there is one', async () => {
+    const { world, asker, left, lines, kill, revive, end } = await commandedWorld()
+    await kill()
+    const asked = asker.hasten('one')
+    await world.run(1000)
+    await asked
+    expect(await left()).toEqual(['one/hasten'])
+    revive()
+    await world.run(2000)
+    expect(await left()).toEqual([])
+    expect(lines.filter(({ event }) => event === 'webhook.hastened')).toHaveLength(1)
+    await end()
+  })
 })

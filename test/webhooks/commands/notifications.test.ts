@@ -5,6 +5,7 @@ import type { Log } from '../../../src/log/log.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
 import { Endpoints, type NewEndpoint } from '../../../src/registry/endpoints.ts'
 import type { Command } from '../../../src/webhooks/commands/command-rows.ts'
+import type { DisableReason } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import { createSecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
 import { wireReplays } from '../../../src/webhooks/replay/replay-wiring.ts'
 import type { Attempt } from '../../../src/webhooks/send/delivery.ts'
@@ -58,6 +59,7 @@ function noticeWorld(statusOf: (endpointId: string, tries: number) => number = (
       log: own,
       reader: createScriptedReader(clock).reader,
       findEvents: () => new Map(),
+      history: null,
       endpoints,
       secrets: box,
       attempt,
@@ -70,7 +72,13 @@ function noticeWorld(statusOf: (endpointId: string, tries: number) => number = (
     })
     void endpoints.run(life.signal)
     void recovery.commands.run(life.signal)
-    const worker = { replay: async () => false, replays: () => [], countDead: () => 0 }
+    const worker = {
+      replay: async () => false,
+      replays: () => [],
+      countDead: () => 0,
+      hasten: async () => true,
+      isSending: () => false,
+    }
     void recovery.runner(() => worker).run(life.signal)
     return { endpoints, recovery, kill: () => life.abort() }
   }
@@ -92,6 +100,11 @@ async function make(
   await made
 }
 
+/** Disables the endpoint as it is now. */
+function disable({ endpoints, recovery }: Process, id: string, reason: DisableReason): Promise<boolean> {
+  return recovery.disable({ id, version: endpoints.get(id)?.version ?? '' }, reason)
+}
+
 describe('webhook.disabled.v1', () => {
   test('is sent only to the tenant’s other active endpoints that name it', async () => {
     const world = noticeWorld()
@@ -102,7 +115,7 @@ describe('webhook.disabled.v1', () => {
     await make(world, process, { id: 'ep_silent', filter: {} })
     await make(world, process, { id: 'ep_paused', status: 'paused', ...NAMES })
     await make(world, process, { id: 'ep_other', tenant: 'other', ...NAMES })
-    const disabled = process.recovery.disable('ep_bad', 'failing')
+    const disabled = disable(process, 'ep_bad', 'failing')
     await world.run(2000)
     await disabled
     expect(process.endpoints.get('ep_bad')).toMatchObject({ status: 'disabled', disabledReason: 'failing' })
@@ -120,7 +133,7 @@ describe('webhook.disabled.v1', () => {
     const process = world.start()
     await make(world, process, { id: 'ep_bad' })
     await make(world, process, { id: 'ep_dead', ...NAMES })
-    void process.recovery.disable('ep_bad', 'gone')
+    void disable(process, 'ep_bad', 'gone')
     await world.run(48 * HOUR_MS)
     const waits = world.seen
       .slice(1)
@@ -139,7 +152,7 @@ describe('webhook.disabled.v1', () => {
     const world = noticeWorld(() => 410)
     const process = world.start()
     for (const id of ['ep_a', 'ep_b', 'ep_c']) await make(world, process, { id, ...NAMES })
-    void process.recovery.disable('ep_a', 'gone')
+    void disable(process, 'ep_a', 'gone')
     await world.run(60_000)
     expect(['ep_a', 'ep_b', 'ep_c'].map((id) => process.endpoints.get(id)?.status)).toEqual(
       Array(3).fill('disabled'),
@@ -170,7 +183,7 @@ describe('webhook.disabled.v1', () => {
     const { commands } = process.recovery
     await make(world, process, { id: 'ep_bad' })
     await make(world, process, { id: 'ep_told', ...NAMES })
-    void process.recovery.disable('ep_bad', 'gone')
+    void disable(process, 'ep_bad', 'gone')
     await world.run(100)
     expect(process.endpoints.get('ep_bad')?.status).toBe('disabled')
     expect(commands.of('ep_bad')).toHaveLength(1)
@@ -189,7 +202,7 @@ describe('webhook.disabled.v1', () => {
         await make(world, process, { id: 'ep_bad' })
         const told = ['ep_1', 'ep_2', 'ep_3']
         for (const id of told) await make(world, process, { id, ...NAMES })
-        void process.recovery.disable('ep_bad', 'failing')
+        void disable(process, 'ep_bad', 'failing')
         await world.run(4)
         for (const afterMs of kills) {
           await world.run(afterMs)

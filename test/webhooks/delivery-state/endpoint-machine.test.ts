@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MOST_WAITING } from '../../../src/webhooks/delivery-state/endpoint-backlog.ts'
 import { LONGEST_PROBE_GAP_MS } from '../../../src/webhooks/delivery-state/endpoint-breaker.ts'
-import { FAILING_LIMIT_MS } from '../../../src/webhooks/delivery-state/endpoint-machine.ts'
+import { FAILING_LIMIT_MS } from '../../../src/webhooks/delivery-state/endpoint-failing.ts'
 import {
   at,
   BROKEN,
@@ -12,6 +12,7 @@ import {
   OK,
   PLAIN,
   sent,
+  UNCONNECTED,
 } from '../../support/webhooks/endpoint-machines.ts'
 
 /** A machine whose first eight deliveries have all failed at 0. */
@@ -19,7 +20,7 @@ function stoppedAnswering() {
   const { machine, offer, write } = machineOf()
   offer(...Array.from({ length: 8 }, (_, index) => event(index + 1)))
   for (let round = 0; round < 2; round++) {
-    for (const sequence of sent(machine)) machine.ended(sequence, BROKEN, at(0))
+    for (const sequence of sent(machine)) machine.ended(sequence, UNCONNECTED, at(0, false))
     write()
   }
   return { machine, write }
@@ -168,22 +169,6 @@ describe('an endpoint', () => {
     expect(sent(machine, laterMs)).toHaveLength(4)
     machine.ended(9, BROKEN, at(laterMs))
     expect(machine.disableReason).toBeNull()
-  })
-
-  test('that fails for five days without a success is disabled; one success restarts the five days', () => {
-    const { machine, offer, write } = machineOf({}, { failingSinceMs: 0, base: 0 })
-    offer(event(1), event(2), event(3))
-    machine.next(1)
-    machine.ended(1, BROKEN, at(FAILING_LIMIT_MS - 1))
-    write()
-    expect(machine.disableReason).toBeNull()
-    const [answered] = sent(machine, FAILING_LIMIT_MS + 5000)
-    machine.ended(answered ?? 0, OK, at(FAILING_LIMIT_MS + 5000))
-    expect(write().get('ep_1/position')).toMatchObject({ failingSinceMs: null })
-    const [failed] = sent(machine, FAILING_LIMIT_MS + 5000)
-    machine.ended(failed ?? 0, BROKEN, at(FAILING_LIMIT_MS + 5000))
-    expect(machine.disableReason).toBeNull()
-    expect(write().get('ep_1/position')).toMatchObject({ failingSinceMs: FAILING_LIMIT_MS + 5000 })
   })
 
   test('with a rate limit gets at most that many attempts a second', () => {

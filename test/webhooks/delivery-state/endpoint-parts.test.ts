@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { Backlog } from '../../../src/webhooks/delivery-state/endpoint-backlog.ts'
 import {
   Breaker,
-  FAILURES_TO_OPEN,
+  FAILED_EVENTS_TO_OPEN,
   LONGEST_PROBE_GAP_MS,
+  UNCONNECTED_TO_OPEN,
 } from '../../../src/webhooks/delivery-state/endpoint-breaker.ts'
 import { Progress } from '../../../src/webhooks/delivery-state/endpoint-progress.ts'
 import { IssuerOrder } from '../../../src/webhooks/delivery-state/issuer-order.ts'
@@ -135,24 +136,42 @@ describe('slot scheduling', () => {
 })
 
 describe('the circuit breaker', () => {
-  test('opens at the fifth failure in a row, spaces probes by the schedule up to a minute, and closes on success', () => {
+  const unconnected = { sequence: 1, isFirst: false, isSent: false }
+
+  test('opens at the fifth connection in a row that fails, spaces probes by the schedule up to a minute, and closes on an answer', () => {
     const breaker = new Breaker(false)
-    for (let failure = 1; failure < FAILURES_TO_OPEN; failure++) breaker.failed(0, 0.5)
+    for (let failure = 1; failure < UNCONNECTED_TO_OPEN; failure++) breaker.failed(unconnected, 0, 0.5)
     expect(breaker.isOpen).toBe(false)
     const gaps: number[] = []
     for (let nowMs = 0; gaps.length < 4; nowMs = breaker.probeAtMs) {
-      breaker.failed(nowMs, 0.5)
+      breaker.failed(unconnected, nowMs, 0.5)
       gaps.push(breaker.probeAtMs - nowMs)
     }
     expect(gaps).toEqual([5000, 30_000, LONGEST_PROBE_GAP_MS, LONGEST_PROBE_GAP_MS])
-    breaker.succeeded()
+    breaker.answered()
     expect([breaker.isOpen, breaker.probeAtMs]).toEqual([false, 0])
+  })
+
+  test('opens when every event fails, and not by retries of events that failed while others were answered', () => {
+    const breaker = new Breaker(false)
+    const fail = (sequence: number, isFirst: boolean) =>
+      breaker.failed({ sequence, isFirst, isSent: true }, 0, 0.5)
+    for (let sequence = 1; sequence < FAILED_EVENTS_TO_OPEN; sequence++) fail(sequence, true)
+    breaker.answered()
+    for (let sequence = 1; sequence <= 3 * FAILED_EVENTS_TO_OPEN; sequence++) fail(sequence, false)
+    expect(breaker.isOpen).toBe(false)
+    for (let event = 1; event < FAILED_EVENTS_TO_OPEN; event++) {
+      for (const isFirst of [true, false, false]) fail(1000 + event, isFirst)
+    }
+    expect(breaker.isOpen).toBe(false)
+    fail(2000, true)
+    expect(breaker.isOpen).toBe(true)
   })
 
   test('counts attempts sent together as one failure, and begins with a probe if the endpoint was failing', () => {
     const breaker = new Breaker(true)
     expect([breaker.isOpen, breaker.probeAtMs]).toEqual([true, 0])
-    for (let failure = 0; failure < 8; failure++) breaker.failed(1000, 0.5)
+    for (let failure = 0; failure < 8; failure++) breaker.failed(unconnected, 1000, 0.5)
     expect(breaker.probeAtMs).toBe(6000)
   })
 })

@@ -280,7 +280,7 @@ describe('changing an endpoint', () => {
     expect(await state('POST', '/disable')).toEqual(['disabled', 'requested'])
     expect(await state('PATCH', '', { description: 'still' })).toEqual(['disabled', 'requested'])
     expect(await state('PATCH', '', { status: 'active' })).toEqual(['active', null])
-    await api.endpoints.disable(id, 'gone')
+    await api.endpoints.disable(id, api.endpoints.get(id)?.version ?? '', 'gone')
     expect(await state('GET', '')).toEqual(['disabled', 'gone'])
     expect(await state('POST', '/enable')).toEqual(['active', null])
     const wrong = await ask(api, TOKEN, path, 'PATCH', { status: 'disabled' })

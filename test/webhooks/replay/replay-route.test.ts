@@ -73,9 +73,9 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     const { api, id, replay } = await replaying()
     await using _ = api
     const counted = await replay({ since: BEFORE_ALL, dryRun: true })
-    expect([counted.status, counted.body]).toEqual([200, { id: null, count: 10, more: false }])
+    expect([counted.status, counted.body]).toEqual([200, { id: null, count: 10, waiting: 0, more: false }])
     const empty = await replay({ after: api.store.reader.cursorAt(95), until: api.store.reader.cursorAt(99) })
-    expect([empty.status, empty.body]).toEqual([200, { id: null, count: 0, more: false }])
+    expect([empty.status, empty.body]).toEqual([200, { id: null, count: 0, waiting: 0, more: false }])
     expect(asked(api, id)).toEqual([])
   })
 
@@ -86,6 +86,8 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     const worker = {
       replay: async () => false,
       replays: () => null,
+      hasten: async () => true,
+      isSending: () => false,
       countDead: (_: string, { after, until }: { after: number; until: number }) => (until - after) / 2,
     }
     const running = api.recovery.runner(() => worker).run(stop.signal)
@@ -117,7 +119,7 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     await using _ = api
     const ahead = encodeCursor({ epoch: EPOCH, sequence: 2 ** 50, timeMs: 0 })
     expect((await replay({ since: eventAt(90).time, until: ahead })).status).toBe(202)
-    expect((await replay({ after: ahead })).body).toEqual({ id: null, count: 0, more: false })
+    expect((await replay({ after: ahead })).body).toEqual({ id: null, count: 0, waiting: 0, more: false })
     expect(asked(api, id)).toMatchObject([{ until: 100 }])
   })
 

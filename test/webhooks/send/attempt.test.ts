@@ -77,6 +77,31 @@ test('a connection is kept for the next attempt, and closes after four idle seco
   await until(() => server.open() === 0)
 })
 
+test('a request that may not leave any more when its connection is there is not sent, and was no attempt', async () => {
+  const server = await receiver(answering(204))
+  let mayLeave = true
+  const sender = trial({
+    dial(host, port) {
+      mayLeave = false
+      return connect({ host, port })
+    },
+  })
+  const { end, phase } = await sender.send(hook(server), { mayLeave: () => mayLeave })
+  expect([end, phase, server.requests]).toEqual([{ kind: 'aborted' }, 'connect', []])
+  expect((await sender.send(hook(server), { mayLeave: () => mayLeave })).end).toEqual({ kind: 'aborted' })
+  expect(server.connections()).toBe(1)
+})
+
+test('a request that has left ends as it ends, though nothing may leave any more', async () => {
+  let mayLeave = true
+  const server = await receiver((...args) => {
+    mayLeave = false
+    answering(204)(...args)
+  })
+  const { end } = await trial().send(hook(server), { mayLeave: () => mayLeave })
+  expect(end).toMatchObject({ status: 204 })
+})
+
 test('an attempt cancelled before it connected leaves nothing behind that another would wait for', async () => {
   const server = await receiver(answering(204))
   const dials: string[] = []

@@ -22,7 +22,10 @@ test('a retry carries the time of its own attempt and a signature over it, or re
   }
   for (const waitMs of [0, 5000, 10 * 3_600_000]) {
     clock.advance(waitMs)
-    await postEvent(endpoint, { eventId: 'urn:newsml:example:1', body }, means, new AbortController().signal)
+    await postEvent(endpoint, { eventId: 'urn:newsml:example:1', body }, means, {
+      signal: new AbortController().signal,
+      mayLeave: () => true,
+    })
   }
   const ids = new Set(sent.map(({ headers }) => headers['webhook-id']))
   expect(ids.size).toBe(1)
@@ -47,6 +50,9 @@ test('a delivery is not sent with the body of another event that has its sequenc
   const attempt = () => Promise.reject(new Error('nothing may be sent'))
   const start = { delivery: found.event.matched, attempt: 1, sort: 'first' } as const
   const means = { clock, chance: () => 0.5, attempt, events }
-  const tried = await tryDelivery(endpoint as unknown as DeliveryEndpoint, start, means, signal)
+  const tried = await tryDelivery(endpoint as unknown as DeliveryEndpoint, start, means, {
+    signal,
+    mayLeave: () => true,
+  })
   expect(tried).toEqual({ kind: 'later' })
 })

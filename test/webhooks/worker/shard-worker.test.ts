@@ -158,7 +158,15 @@ describe('a shard worker', () => {
       seed: 1,
       endpoints: ['gone', 'broken'].map((id) => endpointOf(id)),
       scripts: { gone: () => ({ end: answer(410), afterMs: 5 }), broken: fails },
-      rows: { 'broken/position': { kind: 'position', cursor, ahead: [], failingSinceMs } },
+      rows: {
+        'broken/position': {
+          kind: 'position',
+          cursor,
+          ahead: [],
+          failingSinceMs,
+          failing: { tries: 10, lastMs: failingSinceMs + 4.5 * 24 * HOUR_MS },
+        },
+      },
     })
     world.log.add({})
     await world.run(HOUR_MS - 60_000)

@@ -99,8 +99,10 @@ export const replayEvents = endpointVerb(
   },
 )
 
-function summaryOf({ id, count, more }: ResponseFields, dryRun: boolean): string {
+function summaryOf({ id, count, waiting, more }: ResponseFields, dryRun: boolean): string {
   const deliveries = `${more === true ? 'at least ' : ''}${counted(Number(count), 'delivery', 'deliveries')}`
-  if (dryRun) return `a replay would send ${deliveries}`
-  return id === null ? 'nothing to replay' : `replay of ${deliveries}, after new events`
+  const hastened =
+    Number(waiting) > 0 ? ` (${printableText(waiting)} of them waiting for a retry, due at once)` : ''
+  if (dryRun) return `a replay would send ${deliveries}${hastened}`
+  return id === null ? 'nothing to replay' : `replay of ${deliveries}, after new events${hastened}`
 }

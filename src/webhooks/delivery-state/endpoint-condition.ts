@@ -1,0 +1,74 @@
+/**
+ * Draws from the ends of attempts how an endpoint is: whether it answers, asks for a pause, or has failed for so long
+ * that it is disabled.
+ */
+import type { AttemptEnd } from '../../core/attempt-end.ts'
+import type { CountedFailure } from './endpoint-breaker.ts'
+import { Failing, type StoredCondition } from './endpoint-failing.ts'
+import type { EndContext, Loaded } from './endpoint-state.ts'
+import { isAnswer, pauseAskedMs } from './outcome.ts'
+import { SendPace } from './send-pace.ts'
+
+/** A shorter pause that a Retry-After asks for is not stored: a restart takes as long. */
+const STORED_PAUSE_MS = 10_000
+
+/** The condition of one endpoint. */
+export class EndpointCondition {
+  readonly pace: SendPace
+  readonly #failing: Failing
+  #isChanged = false
+
+  /** Continues from what was stored. */
+  constructor(loaded: Pick<Loaded, 'failingSinceMs' | 'failing' | 'heldUntilMs'>) {
+    this.#failing = new Failing(loaded)
+    const { heldUntilMs = 0 } = loaded
+    this.pace = new SendPace({ isFailing: this.#failing.isLikelyGone, heldUntilMs })
+  }
+
+  /** Since when no attempt succeeded, ms since 1970; null while the last one did. */
+  get failingSinceMs(): number | null {
+    return this.#failing.sinceMs
+  }
+
+  /** It differs so much from what is stored that it must be stored. */
+  get isChanged(): boolean {
+    return this.#isChanged
+  }
+
+  /** What is stored of it now. */
+  take(): StoredCondition {
+    this.#isChanged = false
+    const { heldUntilMs } = this.pace
+    return { ...this.#failing.stored, ...(heldUntilMs > 0 && { heldUntilMs }) }
+  }
+
+  /** Whether it has failed for so long that it is disabled. */
+  isTooLong(nowMs: number): boolean {
+    return this.#failing.isTooLong(nowMs)
+  }
+
+  /** An attempt was delivered. */
+  succeeded(): void {
+    this.pace.answered()
+    if (this.#failing.ended()) this.#isChanged = true
+  }
+
+  /** An attempt was not delivered. */
+  failed(
+    end: AttemptEnd,
+    delivery: Pick<CountedFailure, 'sequence' | 'isFirst'>,
+    { nowMs, chance, isSent }: EndContext,
+  ): void {
+    const pauseMs = pauseAskedMs(end, nowMs)
+    if (pauseMs > 0) this.pace.hold(nowMs + pauseMs)
+    else if (isAnswer(end)) this.pace.answered()
+    else this.pace.failed({ ...delivery, isSent }, nowMs, chance)
+    if (this.#failing.failed(nowMs) || pauseMs >= STORED_PAUSE_MS) this.#isChanged = true
+  }
+
+  /** The endpoint is declared healthy: earlier failures no longer count. */
+  repaired(): void {
+    if (this.#failing.ended()) this.#isChanged = true
+    this.pace.reset()
+  }
+}

@@ -1,0 +1,98 @@
+/** Tests over one Kafka that a node that only serves the API answers a stop when the delivering node has stopped. */
+import { Socket } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { startSandbox } from '../../../src/sandbox/sandbox.ts'
+import {
+  type BridgeProcess,
+  bridgeEnv,
+  startBridge,
+  temporaryDirectory,
+} from '../../support/bridge-process.ts'
+import { eventually } from '../../support/http/api-client.ts'
+import { uniqueName } from '../../support/kafka/clients.ts'
+import { sharedBrokers } from '../../support/kafka/for-tests.ts'
+import { startConnectProxy } from '../../support/webhooks/connect-proxy.ts'
+import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
+import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
+
+const brokers = await sharedBrokers()
+/** How long a connection through the proxy takes. */
+const CONNECT_MS = 1000
+
+describe.skipIf(brokers === null)('webhook endpoints on Kafka', () => {
+  it('get nothing once another node has answered a deletion, a pause or a disabling', async () => {
+    using own = temporaryDirectory()
+    using other = temporaryDirectory()
+    await using receiver = await startReceiver()
+    await using proxy = await startConnectProxy({
+      onward: (target) => {
+        const { hostname, port } = new URL(`http://${target}`)
+        const socket = new Socket()
+        systemClock.after(CONNECT_MS, () => socket.connect(Number(port), hostname))
+        return socket
+      },
+    })
+    const sandbox = await startSandbox(
+      { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 9 },
+      { clock: systemClock },
+    )
+    const prefix = uniqueName('stops')
+    const startReady = async (dataDir: string, roles: string): Promise<BridgeProcess> => {
+      const bridge = await startBridge(
+        bridgeEnv(sandbox, dataDir, {
+          BRIDGE_UPSTREAM_PLAN: 'advanced',
+          BRIDGE_KAFKA_BROKERS: (brokers ?? []).join(','),
+          BRIDGE_TOPIC_PREFIX: prefix,
+          BRIDGE_ROLES: roles,
+          BRIDGE_WEBHOOK_PROXY: proxy.url,
+          ...LOCAL_RECEIVERS,
+        }),
+      )
+      await eventually(
+        () => fetch(`${bridge.ready.ops}/readyz`),
+        ({ ok }) => ok,
+      )
+      return bridge
+    }
+    const sender = await startReady(own.path, 'poller,webhooks')
+    const serving = await startReady(other.path, 'api')
+    const ask = (method: string, path: string, body?: object) =>
+      askEndpoints(serving.ready.http, method, path, body)
+    const stops: [string, (id: string) => Promise<unknown>][] = [
+      ['delete', (id) => ask('DELETE', `/${id}`)],
+      ['disable', (id) => ask('POST', `/${id}/disable`)],
+      ['pause', (id) => ask('PATCH', `/${id}`, { status: 'paused' })],
+    ]
+    const took: number[] = []
+    try {
+      for (const [name, stop] of stops) {
+        const asked = proxy.asked.length
+        const { id } = await ask('POST', '', { url: receiver.url, since: '2000-01-01' })
+        await eventually(
+          () => proxy.asked.length,
+          (length) => length >= asked + 8,
+        )
+        const askedMs = systemClock.now()
+        await stop(id)
+        took.push(systemClock.now() - askedMs)
+        const before = receiver.received.length
+        await new Promise<void>((resolve) => void systemClock.after(2 * CONNECT_MS, resolve))
+        expect(receiver.received.length, name).toBe(before)
+      }
+      expect(Math.max(...took)).toBeLessThan(5000)
+      const { id } = await ask('POST', '', { url: receiver.url, since: '2000-01-01' })
+      await eventually(
+        () => receiver.received.length,
+        (length) => length > 0,
+      )
+      await sender.stop('SIGKILL')
+      const askedMs = systemClock.now()
+      await ask('DELETE', `/${id}`)
+      expect(systemClock.now() - askedMs).toBeLessThan(15_000)
+    } finally {
+      await Promise.all([sender.stop('SIGKILL'), serving.stop()])
+      await sandbox.close()
+    }
+  }, 120_000)
+})
