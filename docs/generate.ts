@@ -112,7 +112,7 @@ function httpPage(): string {
     'Send `Authorization: Bearer <token>` with every request but those that are open; `BRIDGE_ADMIN_TOKEN` is the first',
     'token, and makes the others: [tokens.md](tokens.md). How to read, resume and handle gaps: [streams.md](streams.md).',
     'A path with GET takes HEAD too; POST and PATCH take a JSON object with `Content-Type: application/json`, or no body',
-    'where none is described. Unknown parameters and members are refused with the near match, and so is a name that',
+    'where none is described; an empty JSON object counts as none. Unknown parameters and members are refused with the near match, and so is a name that',
     'stands twice in one object. For tools, the same stands in `/openapi.json`,',
     'and what comes by Kafka, webhook and stream in `/asyncapi.json`: [asyncapi.md](asyncapi.md).',
     'The upstream API below `/v2` has rules of its own: [mirror.md](mirror.md).',

@@ -6,10 +6,11 @@
 /** Longer names are not compared. */
 const LONGEST_NAME = 64
 
-/** Up to this many letters a name may be one edit away: with two, most short names are near each other. */
-const SHORT_NAME = 4
+/** Share of a name's length that may be wrong: with more, most short names are near each other. */
+const WRONG_SHARE = 1 / 3
 
-/** Cost of a missing end of any length after three or four letters: "fail" is near "failed". */
+/** Of names of three or four letters the end may be missing, however long: "fail" is near "failed". */
+const SHORT_NAME = 4
 const MISSING_END = 1.9
 
 /** Cost of a wrong character. A missing or extra one costs 1, because it is the more frequent slip. */
@@ -21,22 +22,23 @@ const WHOLE_WORD = 2
 const BETWEEN_WORDS = /[_-]|(?<=[a-z])(?=[A-Z])/
 
 /**
- * The candidate closest to `name`, or null. Allowed are edits up to a third of its length and at least two; one edit for
- * a name of up to four letters. Case is ignored, and two swapped neighbours are one edit.
+ * The candidate closest to `name`, or null. Allowed are edits up to a third of its length, a missing end of a short name,
+ * and whole words that are missing or extra. Case is ignored, and two swapped neighbours are one edit.
  */
 export function nearMatch(name: string, candidates: readonly string[]): string | null {
   if (name.length > LONGEST_NAME) return null
   const wanted = name.toLowerCase()
   let best: string | null = null
-  const most = name.length <= SHORT_NAME ? 1 : Math.max(2, Math.floor(name.length / 3))
-  let bestEdits = most + 1
+  const isShort = name.length <= SHORT_NAME
+  const mostTypos = Math.floor(name.length * WRONG_SHARE)
+  const mostWords = isShort ? 0 : Math.max(WHOLE_WORD, mostTypos)
+  let bestEdits = Number.POSITIVE_INFINITY
   for (const candidate of candidates) {
+    const lower = candidate.toLowerCase()
     const edits = Math.min(
-      editDistance(wanted, candidate.toLowerCase()),
-      wordDistance(name, candidate),
-      name.length >= 3 && name.length <= SHORT_NAME && candidate.toLowerCase().startsWith(wanted)
-        ? MISSING_END
-        : Number.POSITIVE_INFINITY,
+      atMost(mostTypos, editDistance(wanted, lower)),
+      atMost(mostWords, wordDistance(name, candidate)),
+      isShort && name.length >= 3 && lower.startsWith(wanted) ? MISSING_END : Number.POSITIVE_INFINITY,
     )
     if (edits < bestEdits && edits < Math.max(name.length, candidate.length)) {
       best = candidate
@@ -50,6 +52,11 @@ export function nearMatch(name: string, candidates: readonly string[]): string |
 export function didYouMean(name: string, candidates: readonly string[]): string {
   const near = nearMatch(name, candidates)
   return near === null ? '' : ` – did you mean "${near}"?`
+}
+
+/** The distance where it is within the limit, wrong characters counted as one; else infinite. */
+function atMost(most: number, distance: number): number {
+  return Math.floor(distance) <= most ? distance : Number.POSITIVE_INFINITY
 }
 
 /** Between names of which one is the other with words left out; infinite between all others. */

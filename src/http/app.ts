@@ -1,6 +1,6 @@
 /**
- * Builds the Express app of a listener from routes. It checks a request in this order: URL, path, method, unexpected
- * body, token, the route's body; then the route handles it.
+ * Builds the Express app of a listener from routes. It checks a request in this order: path, method, token, what the
+ * path names, query encoding, body; then the route handles it. So 401, 403 and 404 come before 400.
  */
 import express, {
   type ErrorRequestHandler,
@@ -14,7 +14,7 @@ import { didYouMean } from '../core/near.ts'
 import type { Logger } from '../obs/logger.ts'
 import { type Authenticate, bearerToken, callerOf } from './auth.ts'
 import { readJsonBody, refuseBody } from './body.ts'
-import { checkUrl } from './limits.ts'
+import { checkUrl, checkUrlLength } from './limits.ts'
 import { Query } from './parameters.ts'
 import { HttpProblem, problemAnswer, problemOf } from './problem.ts'
 import type { AnyRoute, OpenCall } from './route.ts'
@@ -79,9 +79,10 @@ export function bareApp(): Express {
   return app
 }
 
-/** Refuses a request whose address is too long or badly encoded. */
+/** Refuses a request whose address is too long, or whose path is badly encoded. */
 export const checkAddress: RequestHandler = (request, _response, next) => {
-  checkUrl(request.originalUrl)
+  checkUrlLength(request.originalUrl)
+  checkUrl(request.originalUrl.split('?', 1)[0] ?? '')
   next()
 }
 
@@ -110,35 +111,40 @@ function methodsByPath(routes: readonly AnyRoute[]): Map<string, string> {
   return methods
 }
 
-/** A handler that checks body and token before the route gets its call. A stranger's body is never read. */
+/** A handler that checks token, path and body before the route gets its call. A stranger's body is never read. */
 function callOf(route: AnyRoute, authenticate: Authenticate): RequestHandler {
   const known = [...Object.keys(route.parameters), ...(route.takesFilter === true ? FILTER_PARAMETERS : [])]
   return async (request, response) => {
     const gone = new AbortController()
     response.on('close', () => gone.abort())
-    if (route.body === undefined) await refuseBody(request)
-    const handle = admit(route, request.headers.authorization, authenticate)
-    const body = route.body === undefined ? undefined : await readJsonBody(request, route.body.maxBytes)
-    await handle({
-      request,
-      response,
-      query: new Query(request.originalUrl, known),
-      segment: (name) => `${request.params[name]}`,
-      body,
-      gone: gone.signal,
-    })
+    const segment = (name: string): string => `${request.params[name]}`
+    const handle = admit(route, request.headers.authorization, segment, authenticate)
+    checkUrl(request.originalUrl)
+    const body = await bodyOf(route, request)
+    const query = new Query(request.originalUrl, known)
+    await handle({ request, response, query, segment, body, gone: gone.signal })
   }
 }
 
-/** The route's handler, with the caller where the route needs one. Throws as `bearerToken` and `callerOf` do. */
+/**
+ * The route's handler, with the caller where the route needs one. Throws as `bearerToken`, `callerOf` and the route's
+ * `requireTarget` do.
+ */
 function admit(
   route: AnyRoute,
   header: string | undefined,
+  segment: OpenCall['segment'],
   authenticate: Authenticate,
 ): (call: OpenCall) => Promise<void> {
   if (route.scope === 'open') return (call) => route.handle(call)
   const caller = callerOf(bearerToken(header), route.scope, authenticate)
+  route.requireTarget?.({ segment, caller })
   return (call) => route.handle({ ...call, caller })
+}
+
+/** The JSON value of the body; undefined where the route takes none. Throws as `readJsonBody` and `refuseBody` do. */
+async function bodyOf({ body }: AnyRoute, request: Request): Promise<unknown> {
+  return body === undefined ? await refuseBody(request) : await readJsonBody(request, body.maxBytes)
 }
 
 function refuseMethod(own: string): RequestHandler {
@@ -212,5 +218,14 @@ function sendProblem(request: Request, response: Response, problem: HttpProblem)
     return
   }
   const { headers, body } = problemAnswer(problem)
-  response.writeHead(problem.status, headers).end(body)
+  response.writeHead(problem.status, headers)
+  if (request.complete || response.shouldKeepAlive) {
+    response.end(body)
+    return
+  }
+  // Node would close the connection at the end of the answer. A client that still sends its body would see a reset
+  // instead of the answer, so the rest of the body is read first; the listener's time limit of a request bounds that.
+  response.write(body)
+  request.on('close', () => response.end())
+  request.resume()
 }

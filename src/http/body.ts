@@ -4,13 +4,18 @@ import { readJson } from '../core/json-structure.ts'
 import { MAX_BODY_BYTES } from './limits.ts'
 import { HttpProblem } from './problem.ts'
 
+/** An empty JSON object, with the blanks of JSON. Many clients send it with every POST. */
+const EMPTY_OBJECT = /^[ \t\r\n]*\{[ \t\r\n]*\}[ \t\r\n]*$/
+
 /**
  * Reads on to the end of a body that should not be there, at most to the limit; the rest is thrown away by the server.
+ * An empty JSON object counts as no body, whatever media type it has.
  * @throws HttpProblem `body_unexpected`, or `body_too_large` as soon as it is known to be
  */
 export async function refuseBody(request: IncomingMessage): Promise<void> {
   const bytes = await readBytes(request, MAX_BODY_BYTES)
-  if (bytes.length > 0) throw new HttpProblem('body_unexpected', 'this request takes no body')
+  if (bytes.length === 0 || EMPTY_OBJECT.test(bytes.toString('latin1'))) return
+  throw new HttpProblem('body_unexpected', 'this request takes no body, or an empty JSON object')
 }
 
 /**

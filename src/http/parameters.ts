@@ -5,7 +5,7 @@
 import { parseTimeBound } from '../core/dates.ts'
 import { didYouMean } from '../core/near.ts'
 import { BridgeError, type FieldError } from '../errors.ts'
-import { HttpProblem } from './problem.ts'
+import { wrongFields } from './problem.ts'
 
 /** The offset of a time whose `+` was not escaped, so that it arrives as a blank. */
 const BARE_OFFSET = / (\d\d:?\d\d)$/
@@ -67,7 +67,6 @@ export class Query {
   check(): void {
     const errors = this.#errors
     if (errors.length === 0) return
-    const names = [...new Set(errors.map(({ field }) => field))].join(', ')
-    throw new HttpProblem('parameter_invalid', `wrong: ${names}`, { errors })
+    throw wrongFields('parameter_invalid', errors)
   }
 }

@@ -13,7 +13,7 @@ export const problemCodes = {
     'Wrong cursor',
     'Send a cursor exactly as it was given; to start over, leave it out.',
   ],
-  body_unexpected: [400, 'Unexpected body', 'Send no body with this request.'],
+  body_unexpected: [400, 'Unexpected body', 'Send no body with this request, or an empty JSON object.'],
   body_malformed: [400, 'Malformed body', 'Send one JSON value as UTF-8.'],
   body_invalid: [400, 'Wrong body', 'Correct the members named in `errors`.'],
   url_malformed: [400, 'Malformed address', 'Percent-encode the address as UTF-8, without NUL.'],
@@ -77,6 +77,20 @@ export class HttpProblem extends Error {
   get status(): number {
     return problemCodes[this.code][0]
   }
+}
+
+/** Most wrong fields that `detail` repeats; `errors` has all. */
+const MOST_IN_DETAIL = 3
+
+/** The 400 that names wrong fields: `detail` says what is wrong with the first ones. */
+export function wrongFields(
+  code: 'parameter_invalid' | 'body_invalid',
+  errors: readonly FieldError[],
+): HttpProblem {
+  const said = errors.slice(0, MOST_IN_DETAIL).map(({ field, message }) => `${field} ${message}`)
+  const more = errors.length - said.length
+  const detail = [...said, ...(more > 0 ? [`${more} more in errors`] : [])].join('; ')
+  return new HttpProblem(code, detail, { errors })
 }
 
 /** What a client that came at a bad moment should wait, seconds. */

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { type DateBound, parseTimeBound } from '../core/dates.ts'
 import { didYouMean } from '../core/near.ts'
 import { type FieldError, fieldPath, isBridgeError, MOST_ERRORS } from '../errors.ts'
-import { HttpProblem } from './problem.ts'
+import { HttpProblem, wrongFields } from './problem.ts'
 import { MISSING, mustBe } from './schemas/json-schema.ts'
 
 /** Longest name of an unknown member that an answer repeats. */
@@ -28,7 +28,7 @@ export function readBody<Body extends z.ZodObject>(schema: Body, body: unknown):
   const read = schema.safeParse(body)
   const errors = faultsOf(body, known, read.error)
   if (read.success && errors.length === 0) return read.data
-  throw new HttpProblem('body_invalid', `wrong: ${errors.map(({ field }) => field).join(', ')}`, { errors })
+  throw wrongFields('body_invalid', errors)
 }
 
 /** The first fault of each member, unknown members first. */

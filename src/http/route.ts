@@ -61,7 +61,7 @@ interface RouteFacts {
   headers?: Readonly<Record<string, Described>>
   /** Takes the fields of a filter as parameters too. */
   takesFilter?: true
-  /** Absent: a request with a body is refused. */
+  /** Absent: a request with a body other than an empty JSON object is refused. */
   body?: RouteBody
   /** By status. */
   answers: Readonly<Record<number, RouteAnswer>>
@@ -73,6 +73,8 @@ interface RouteFacts {
 export interface Route extends RouteFacts {
   /** null: any valid token. */
   scope: Scope | null
+  /** Throws the 404 where the path names nothing of the caller. Called before query and body are looked at. */
+  requireTarget?(target: Pick<Call, 'segment' | 'caller'>): void
   /** Answers the call, or throws HttpProblem or BridgeError before anything is written. */
   handle(call: Call): Promise<void>
 }

@@ -29,7 +29,9 @@ test.each([
   ['foo', ['ok', 'flood']],
   ['tail', ['wait', 'after']],
   ['died', ['dead', 'delivered']],
-])('a name of up to four letters never matches a name two edits away: %s', (name, candidates) => {
+  ['state', ['dates', 'status']],
+  ['ok', ['on']],
+])('a name never matches one with more edits than a third of its length: %s', (name, candidates) => {
   expect(nearMatch(name, candidates)).toBeNull()
 })
 
@@ -88,7 +90,7 @@ test('capitals separate words too, and a typo of one letter is nearer than a who
 test('one typo in a name of four characters or more always finds the name', () => {
   const word = fc.stringMatching(/^[a-z]{4,20}$/)
   fc.assert(
-    fc.property(word, fc.nat(), fc.constantFrom('', 'z', 'zz'), (name, seed, slip) => {
+    fc.property(word, fc.nat(), fc.constantFrom('', 'z'), (name, seed, slip) => {
       const place = seed % name.length
       const typed = name.slice(0, place) + slip + name.slice(place + 1)
       expect(nearMatch(typed, [name])).toBe(name)

@@ -231,8 +231,8 @@ describe('malformed input', () => {
       413,
       'body_too_large',
     ],
-    ['small', 'Content-Length: 2\r\n\r\n{}', 400, 'body_unexpected'],
-    ['chunked and small', 'Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n', 400, 'body_unexpected'],
+    ['small', 'Content-Length: 2\r\n\r\n[]', 400, 'body_unexpected'],
+    ['chunked and small', 'Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n', 400, 'body_unexpected'],
     ['empty', 'Content-Length: 0\r\n\r\n', 200, undefined],
     ['chunked and empty', 'Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 200, undefined],
   ])('as a body that is %s gets the documented status', async (_name, rest, status, code) => {

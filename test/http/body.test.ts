@@ -1,10 +1,12 @@
+import { execFile } from 'node:child_process'
 import { connect } from 'node:net'
+import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { createApp } from '../../src/http/app.ts'
 import { adminAuthenticate } from '../../src/http/auth.ts'
 import { type Listener, listen } from '../../src/http/listener.ts'
-import { type HttpProblem, problemCodes } from '../../src/http/problem.ts'
+import { HttpProblem, problemCodes } from '../../src/http/problem.ts'
 import { plainText, readBody } from '../../src/http/read-body.ts'
 import { type Route, sendJson } from '../../src/http/route.ts'
 import { unreadFilter } from '../../src/http/schemas/filter-schema.ts'
@@ -34,6 +36,13 @@ const patch: Route = {
   handle: async ({ response, body }) =>
     sendJson(response, 200, Buffer.from(JSON.stringify({ patched: body })), { ETag: '"1"' }),
 }
+const owned: Route = {
+  ...patch,
+  path: '/v1/owned/{id}',
+  requireTarget: ({ segment, caller }) => {
+    if (segment('id') !== caller.tenant) throw new HttpProblem('not_found', 'there is none')
+  },
+}
 /** A route without a body, for both methods. */
 const bare = {
   path: '/v1/both',
@@ -43,7 +52,7 @@ const bare = {
   answers: {},
   handle: async ({ response, body }) => sendJson(response, 200, Buffer.from(JSON.stringify(`${body}`))),
 } as const satisfies Omit<Route, 'method'>
-const routes: Route[] = [echo, patch, { ...bare, method: 'GET' }, { ...bare, method: 'POST' }]
+const routes: Route[] = [echo, patch, owned, { ...bare, method: 'GET' }, { ...bare, method: 'POST' }]
 
 async function start(): Promise<Listener & AsyncDisposable> {
   const { logger } = keepingLogger()
@@ -57,6 +66,20 @@ const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application
 async function post(url: string, body: string | Uint8Array<ArrayBuffer>, more: Record<string, string> = {}) {
   const response = await fetch(url, { method: 'POST', headers: { ...headers, ...more }, body })
   return { status: response.status, body: (await response.json()) as { code?: string; detail?: string } }
+}
+
+/** Sends 20 MB from a process of its own, which reads nothing before all is written, and returns the status. */
+async function sendLarge(url: string, more: Record<string, string>): Promise<number> {
+  const script = `
+    const { request } = require('node:http')
+    const [url, headers] = JSON.parse(process.argv[1])
+    const sent = request(url, { method: 'POST', headers }, (answer) => {
+      answer.resume().on('end', () => process.stdout.write(String(answer.statusCode)))
+    })
+    sent.on('error', ({ code }) => process.stdout.write(code))
+    sent.end('x'.repeat(20e6))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', script, JSON.stringify([url, more])])
+  return Number(stdout)
 }
 
 describe('a JSON body', () => {
@@ -148,11 +171,49 @@ describe('a JSON body', () => {
     expect([answer.status, answer.body.code]).toEqual([401, 'unauthorised'])
   })
 
-  test('is refused by a POST that accepts none', async () => {
-    await using listener = await start()
-    expect((await post(`${listener.url}/v1/both`, '{}')).body.code).toBe('body_unexpected')
-    expect(await post(`${listener.url}/v1/both`, '')).toEqual({ status: 200, body: 'undefined' })
-  })
+  test.each([['{"a":1}'], ['[]'], ['null'], ['{}{}'], [' ']])(
+    'is refused by a POST that accepts none: %s',
+    async (body) => {
+      await using listener = await start()
+      const answer = await post(`${listener.url}/v1/both`, body)
+      expect([answer.status, answer.body.code]).toEqual([400, 'body_unexpected'])
+    },
+  )
+
+  test.each([
+    ['', ''],
+    ['{}', 'application/json'],
+    [' {\r\n} ', 'text/plain'],
+  ])(
+    'that is nothing or an empty object is no body where none is wanted: %j of type %s',
+    async (body, type) => {
+      await using listener = await start()
+      const more = { 'content-type': type }
+      expect(await post(`${listener.url}/v1/both`, body, more)).toEqual({ status: 200, body: 'undefined' })
+    },
+  )
+
+  test.each([
+    ['/v1/echo', TOKEN, 413],
+    ['/v1/both', TOKEN, 413],
+    ['/v1/echo', 'wrong', 401],
+    ['/v1/both', 'wrong', 401],
+    ['/v1/nothing', TOKEN, 404],
+  ])(
+    'of 20 MB to %s with the token "%s" is answered, also where the connection ends',
+    async (path, token, status) => {
+      await using listener = await start()
+      for (const connection of ['close', 'keep-alive']) {
+        expect(
+          await sendLarge(`${listener.url}${path}`, {
+            ...headers,
+            authorization: `Bearer ${token}`,
+            connection,
+          }),
+        ).toBe(status)
+      }
+    },
+  )
 })
 
 describe('a PATCH', () => {
@@ -171,6 +232,26 @@ describe('a PATCH', () => {
     const preflight = await fetch(url, { method: 'OPTIONS', headers: asked })
     expect(preflight.headers.get('access-control-allow-methods')).toBe('PATCH')
     expect(preflight.headers.get('access-control-allow-headers')).toContain('If-Match')
+  })
+})
+
+describe('who may do it is decided before what was sent is judged', () => {
+  test.each([
+    ['/v1/both?x=%zz', 'wrong', 401],
+    ['/v1/owned/default?x=%zz', 'wrong', 401],
+    ['/v1/owned/other?x=%zz', TOKEN, 404],
+    ['/v1/owned/default?x=%zz', TOKEN, 400],
+    ['/v1/owned/default', TOKEN, 400],
+  ])('a broken request to %s with the token "%s" is answered %i', async (path, token, status) => {
+    await using listener = await start()
+    const method = path.startsWith('/v1/both') ? 'POST' : 'PATCH'
+    const authorization = `Bearer ${token}`
+    const answer = await fetch(`${listener.url}${path}`, {
+      method,
+      headers: { ...headers, authorization },
+      body: '{"broken',
+    })
+    expect(answer.status).toBe(status)
   })
 })
 

@@ -54,6 +54,7 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
       method: 'DELETE',
       path: `${PATH}/{id}`,
       scope: 'admin',
+      requireTarget: (target) => void tokenOf(target, options.tokens),
       summary: 'Deletes a token: 204. Within a second it is good on no node, and streams opened with it end.',
       parameters: {},
       answers: { 204: { meaning: 'It is deleted.' } },
@@ -116,15 +117,20 @@ async function list({ query, caller, response }: Call, tokens: Tokens): Promise<
   sendJson(response, 200, Buffer.from(JSON.stringify({ data: shown.map(listed), next })))
 }
 
-async function remove(call: Call, { tokens, logger }: TokenRoutesOptions): Promise<void> {
-  const { query, caller, response } = call
-  query.check()
+/** The token that the path names. @throws HttpProblem `not_found`, or `unavailable` until the tokens have been read */
+function tokenOf({ segment, caller }: Pick<Call, 'segment' | 'caller'>, tokens: Tokens): Token {
   if (!tokens.isLoaded) throw tokensLoading()
-  const token = tokens.get(call.segment('id'))
+  const token = tokens.get(segment('id'))
   if (token === null || !(caller.seesAllTenants || token.tenant === caller.tenant)) {
     throw new HttpProblem('not_found', 'there is no token of this id; GET /v1/tokens lists them')
   }
-  const { id, tenant } = token
+  return token
+}
+
+async function remove(call: Call, { tokens, logger }: TokenRoutesOptions): Promise<void> {
+  const { query, caller, response } = call
+  query.check()
+  const { id, tenant } = tokenOf(call, tokens)
   await tokens.delete(id)
   logger.info('token.deleted', { tokenId: id, tenant, by: caller.tokenId })
   response.writeHead(204, { 'Cache-Control': 'no-store' }).end()

@@ -36,6 +36,7 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
       method: 'GET',
       path: `${ONE_ENDPOINT_PATH}/attempts`,
       scope: 'webhooks:read',
+      requireTarget: (target) => void endpointOf(target, options.endpoints),
       summary:
         'Attempts to deliver to an endpoint, the newest first: `{data: [{id, eventId, webhookId, attempt, at, status, outcome, durationMs, phase, response}], next}`. A week of them is kept. See [webhooks-replay.md](webhooks-replay.md#attempts-and-deliveries).',
       parameters: {
@@ -50,6 +51,7 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
       method: 'GET',
       path: `${ONE_ENDPOINT_PATH}/deliveries`,
       scope: 'webhooks:read',
+      requireTarget: (target) => void endpointOf(target, options.endpoints),
       summary:
         'How the deliveries to an endpoint stand, the newest event first: `{data: [{eventId, sequence, state, attempts, nextAttempt, lastStatus}], next}`. Those of which an attempt was made within a week. See [webhooks-replay.md](webhooks-replay.md#attempts-and-deliveries).',
       parameters: {

@@ -10,11 +10,14 @@ import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 /** Path of one endpoint. */
 export const ONE_ENDPOINT_PATH = `${ENDPOINTS_PATH}/{id}`
 
+/** What names an endpoint: the path, and whose it has to be. */
+export type PathTarget = Pick<Call, 'segment' | 'caller'>
+
 /**
  * The endpoint of the path.
  * @throws HttpProblem `not_found` where the caller has none of this id, `unavailable` while they are being read
  */
-export function endpointOf(call: Call, endpoints: Endpoints): Endpoint {
+export function endpointOf(call: PathTarget, endpoints: Endpoints): Endpoint {
   checkLoaded(endpoints)
   const endpoint = endpoints.get(call.segment('id'))
   const { seesAllTenants, tenant } = call.caller

@@ -19,7 +19,13 @@ import {
 import type { Endpoint, EndpointChange, Endpoints } from '../../registry/endpoints.ts'
 import { isId, newId } from '../../registry/ids.ts'
 import type { AddressRules } from '../address/rules.ts'
-import { checkLoaded, endpointOf, ONE_ENDPOINT_PATH, unknownEndpoint } from './endpoint-of.ts'
+import {
+  checkLoaded,
+  endpointOf,
+  ONE_ENDPOINT_PATH,
+  type PathTarget,
+  unknownEndpoint,
+} from './endpoint-of.ts'
 import {
   changeBody,
   creationBody,
@@ -69,6 +75,7 @@ export interface EndpointRoutesOptions {
 
 /** The routes. */
 export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
+  const requireTarget = (target: PathTarget): void => void endpointOf(target, options.endpoints)
   const change = (set: EndpointChange) => (call: Call) => changeBy(call, options, () => set)
   return [
     {
@@ -101,6 +108,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       method: 'GET',
       path: ONE,
       scope: 'webhooks:read',
+      requireTarget,
       summary: `One endpoint: ${ENDPOINT_SHAPE}, with its \`ETag\`.`,
       parameters: {},
       answers: { 200: ONE_ANSWER },
@@ -113,6 +121,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       method: 'PATCH',
       path: ONE,
       scope: 'webhooks:write',
+      requireTarget,
       summary:
         'Changes the members that are there, each as a whole: 200 with the endpoint. With `If-Match` only where its `ETag` is still that one, else 412.',
       parameters: {},
@@ -127,6 +136,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       method: 'DELETE',
       path: ONE,
       scope: 'webhooks:write',
+      requireTarget,
       summary: 'Deletes an endpoint, and with it what waits to be delivered: 204. Takes `If-Match`.',
       parameters: {},
       headers: IF_MATCH,
@@ -138,6 +148,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       method: 'POST',
       path: `${ONE}/rotate`,
       scope: 'webhooks:write',
+      requireTarget,
       summary:
         'Gives an endpoint a new secret: 200 with the endpoint and `secret`, shown here only. The old one signs beside it for 24 hours. Takes `If-Match`.',
       parameters: {},
@@ -150,6 +161,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       method: 'POST',
       path: `${ONE}/enable`,
       scope: 'webhooks:write',
+      requireTarget,
       summary:
         'Makes an endpoint `active` again, from where it stopped: 200 with the endpoint. Deliveries that wait for a retry are due at once, also where it was active. Takes `If-Match`.',
       parameters: {},
@@ -162,6 +174,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       method: 'POST',
       path: `${ONE}/disable`,
       scope: 'webhooks:write',
+      requireTarget,
       summary:
         'Disables an endpoint, with `disabledReason` `requested`: 200 with the endpoint. Its place is kept. Takes `If-Match`.',
       parameters: {},

@@ -63,6 +63,7 @@ export function replayRoute(options: ReplayRouteOptions): Route {
     method: 'POST',
     path: `${ONE_ENDPOINT_PATH}/replay`,
     scope: 'webhooks:replay',
+    requireTarget: (target) => void endpointOf(target, options.endpoints),
     summary: `Sends events once more, each with the \`webhook-id\` that it had: 202 with \`{id, count, waiting, more}\`; 200 with \`id\` null where nothing is begun, because of \`dryRun\` or for want of events. Give one of \`after\`, \`since\`, \`ids\`. At most ${MOST_WAITING_REPLAYS} of an endpoint wait to be begun, else 429. See [webhooks-replay.md](webhooks-replay.md#replay).`,
     parameters: {},
     body: { maxBytes: MAX_REPLAY_BODY_BYTES, schema: replayBody(0) },

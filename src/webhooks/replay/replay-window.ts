@@ -6,7 +6,7 @@ import { isOfPresentLog, resumeAt } from '../../archive/reading/resume.ts'
 import { decodeCursor } from '../../core/cursor.ts'
 import type { FieldError } from '../../errors.ts'
 import { MOST_ERRORS } from '../../errors.ts'
-import { HttpProblem, tooOld } from '../../http/problem.ts'
+import { type HttpProblem, tooOld, wrongFields } from '../../http/problem.ts'
 import type { LogPosition } from '../../http/read-body.ts'
 import type { ReplayRequest } from './replay-request.ts'
 
@@ -66,5 +66,5 @@ function ending(place: LogPosition, reader: Reader): number {
 }
 
 function wrong(errors: readonly FieldError[]): HttpProblem {
-  return new HttpProblem('body_invalid', `wrong: ${errors.map(({ field }) => field).join(', ')}`, { errors })
+  return wrongFields('body_invalid', errors)
 }

@@ -147,7 +147,7 @@ test('an address of 16 KB is taken, one above is refused, and one above 32 KB is
 test('an unexpected body is refused; a parameter with broken encoding is accepted as it is', async () => {
   const { url, ask } = await openBridge()
   const head = 'GET /v2/things/one HTTP/1.1\r\nHost: x\r\nx-api-key: reading\r\n'
-  const refused = await raw(Number(new URL(url).port), `${head}Content-Length: 2\r\n\r\n{}`)
+  const refused = await raw(Number(new URL(url).port), `${head}Content-Length: 2\r\n\r\n[]`)
   expect({ status: refused.status, body: JSON.parse(refused.body) }).toEqual({
     status: 400,
     body: upstreamError,

@@ -53,7 +53,7 @@ describe('POST /v1/tickets', () => {
     expect((await ask(api, text, '/v1/tickets', 'POST')).body).toMatchObject({ code: 'forbidden' })
     expect((await ask(api, 'wrong', '/v1/tickets', 'POST')).status).toBe(401)
     expect((await ask(api, TOKEN, '/v1/tickets?life=60', 'POST')).status).toBe(400)
-    expect((await ask(api, TOKEN, '/v1/tickets', 'POST', {})).body).toMatchObject({ code: 'body_unexpected' })
+    expect((await ask(api, TOKEN, '/v1/tickets', 'POST', [])).body).toMatchObject({ code: 'body_unexpected' })
     expect((await ask(api, TOKEN, '/v1/tickets')).status).toBe(405)
     const ticket = await ticketOf(api, TOKEN)
     expect((await ask(api, ticket, '/v1/tickets', 'POST')).status).toBe(401)

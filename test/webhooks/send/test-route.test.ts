@@ -185,6 +185,6 @@ describe('POST /v1/webhooks/{id}/test', () => {
     expect([status, body.detail]).toEqual([503, expect.stringMatching(/rotate/)])
     const reader = await tokenOf(api, 'desk', ['webhooks:read'])
     expect((await ask(api, reader, `/v1/webhooks/${id}/test`, 'POST')).status).toBe(403)
-    expect((await ask(api, TOKEN, `/v1/webhooks/${id}/test`, 'POST', {})).body.code).toBe('body_unexpected')
+    expect((await ask(api, TOKEN, `/v1/webhooks/${id}/test`, 'POST', [])).body.code).toBe('body_unexpected')
   })
 })
