@@ -13,6 +13,7 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { isId } from '../../registry/ids.ts'
 import { MAX_TOKENS_PER_TENANT, type NewToken, type Token, type Tokens } from '../../registry/tokens.ts'
+import { meRoute } from './me-route.ts'
 import { listedToken, MAX_TOKEN_BODY_BYTES, madeToken, tokenRequest } from './token-schema.ts'
 
 const PATH = '/v1/tokens'
@@ -60,6 +61,7 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
       answers: { 204: { meaning: 'It is deleted.' } },
       handle: (call) => remove(call, options),
     },
+    meRoute(options.tokens),
   ]
 }
 
