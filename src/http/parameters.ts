@@ -2,7 +2,7 @@
  * Reads query parameters strictly: one error response lists all unknown names, repeated single values and numbers out
  * of range.
  */
-import { parseTimeBound } from '../core/dates.ts'
+import { type DateBound, parseTimeBound } from '../core/dates.ts'
 import { didYouMean } from '../core/near.ts'
 import { BridgeError, type FieldError } from '../errors.ts'
 import { wrongFields } from './problem.ts'
@@ -48,14 +48,25 @@ export class Query {
 
   /** The one value as the first millisecond of a date or time, null where absent. The `+` of an offset may be a blank. */
   timeMs(name: string): number | null {
+    return this.time(name)?.fromMs ?? null
+  }
+
+  /** The one value as a date or time: the first and the last millisecond that it covers. As `timeMs` otherwise. */
+  time(name: string): DateBound | null {
     const value = this.text(name)
     try {
-      return value === null ? null : parseTimeBound(value.replace(BARE_OFFSET, '+$1')).fromMs
+      return value === null ? null : parseTimeBound(value.replace(BARE_OFFSET, '+$1'))
     } catch (error) {
       if (!(error instanceof BridgeError)) throw error
       this.refuse(name, `is not a time. ${error.hint ?? ''}`)
       return null
     }
+  }
+
+  /** Refuses all of these parameters that are given but one. */
+  refuseAllButOne(names: readonly string[]): void {
+    const [first, ...more] = names.filter((name) => this.params.has(name))
+    for (const name of more) this.refuse(name, `cannot be combined with ${first}; give one of them`)
   }
 
   /** Notes what is wrong with a parameter, e.g. that it contradicts another one. */

@@ -1,158 +1,105 @@
 /**
- * Serves `GET /v1/disclosures`: clients pull the events after a cursor, or long-poll for new ones. Each
- * event is sent as the bytes that are stored, without parsing them.
+ * Serves `GET /v1/disclosures`: clients pull the events from a cursor, a time or the last ones on, long-poll for new ones,
+ * or read backwards. Each event is sent as the bytes that are stored, without parsing them.
  */
 import { z } from 'zod'
-import type { Reader } from '../../archive/reading/reader.ts'
-import { type LocalGap, resumeAt } from '../../archive/reading/resume.ts'
-import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
-import type { Filter } from '../../core/filter/filter.ts'
 import { parseFilterQuery } from '../../core/filter/filter-query.ts'
-import { retryLater, tooOld } from '../../http/problem.ts'
+import type { Query } from '../../http/parameters.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { eventSchema } from '../../http/schemas/event-schema.ts'
 import { ranged } from '../../http/schemas/json-schema.ts'
-import { type Clock, sleep, within } from '../../lifecycle/clock.ts'
 import { eventList } from './event-list.ts'
+import { type PullEnd, type PullPage, type PullParts, type PullStart, pull } from './pull.ts'
 
 const LIMIT = { low: 1, high: 1000, otherwise: 100 }
 const WAIT_SECONDS = { low: 0, high: 30, otherwise: 0 }
-/** Longest reading for one answer: a filter that matches little gets a page early, with `more`. */
-const READ_BUDGET_MS = 2000
-
-export interface DisclosuresOptions {
-  reader: Reader
-  clock: Clock
-  /** Aborts when this node stops: a long poll answers with what it has. */
-  stopping: AbortSignal
-}
-
-/** One page of the log. */
-interface Page {
-  /** JSON of each event. */
-  events: readonly Buffer[]
-  cursor: string
-  more: boolean
-}
-
-interface Wanted {
-  after: number
-  cursor: string
-  filter: Filter | null
-  /** True if it continues from a cursor: events dropped by age must not be skipped silently. */
-  isResumed: boolean
-  limit: number
-  /** Until when to wait for the first event, ms since 1970. */
-  deadlineMs: number
-  signal: AbortSignal
-  /** The id of the token that asks. */
-  caller: string
-}
+/** The parameters that say where to start: one of them at most. */
+const STARTS = ['after', 'since', 'tail', 'before'] as const
 
 const pageSchema = z.object({
-  data: z.array(eventSchema).describe('In the order of the log; gaps are among them whatever the filter.'),
-  cursor: z.string().describe('Where reading stopped, also when nothing matched: the next `after`.'),
-  more: z.boolean().describe('Whether the log goes on past it.'),
+  data: z
+    .array(eventSchema)
+    .describe(
+      'In the order of the log, with `before` the newest first; gaps are among them whatever the filter.',
+    ),
+  cursor: z
+    .string()
+    .describe('Where reading stopped, also when nothing matched: the next `after`, or the next `before`.'),
+  more: z
+    .boolean()
+    .describe('Whether the log goes on past it, up to `until`; with `before`, whether it goes back further.'),
 })
 
 /** The route. */
-export function disclosuresRoute({ reader, clock, stopping }: DisclosuresOptions): Route {
+export function disclosuresRoute(parts: PullParts): Route {
   return {
     method: 'GET',
     path: '/v1/disclosures',
     scope: 'events:read',
-    summary: 'Pull: `{data: [event], cursor, more}`, from the earliest event kept or after a cursor.',
+    summary:
+      'Pull: `{data: [event], cursor, more}`, from the earliest event kept, or from one of `after`, `since`, `tail`, `before`. See [pull.md](pull.md).',
     takesFilter: true,
     parameters: {
-      after: 'Cursor of an event or answer; without it from the earliest.',
-      limit: ranged(LIMIT, 'Most events'),
-      wait: ranged(WAIT_SECONDS, 'Seconds to wait for a matching event where there is none yet'),
+      after: 'Cursor of an event or answer: events after it.',
+      since:
+        'Time, RFC 3339 or a partial one (UTC): start at the lowest sequence whose event is at or after it; all later ones follow.',
+      tail: ranged({ ...LIMIT, otherwise: 0 }, 'Start with so many of the last matching events', '.'),
+      before: 'Cursor of an event or answer: events before it, the newest first.',
+      until:
+        'Cursor or time where reading ends: that event, or the last one before the first of a later time. A partial time is included as a whole. Not with `before`.',
+      limit: ranged(LIMIT, 'Most events', '; with `tail` at least as many as that.'),
+      wait: ranged(
+        WAIT_SECONDS,
+        'Seconds to wait for a matching event where there is none yet',
+        '. Not with `before`.',
+      ),
     },
     answers: { 200: { meaning: 'A page of the log.', schema: pageSchema } },
     problems: ['cursor_invalid', 'cursor_too_old'],
     async handle({ query, response, caller, gone }) {
       const filter = parseFilterQuery(query.params)
-      const after = query.text('after')
-      const limit = query.integer('limit', LIMIT)
+      const start = readStart(query)
+      const end = readEnd(query)
+      const fewest = start.kind === 'tail' ? Math.max(LIMIT.otherwise, start.count) : LIMIT.otherwise
+      const limit = query.integer('limit', { ...LIMIT, otherwise: fewest })
       const wait = query.integer('wait', WAIT_SECONDS)
+      for (const name of start.kind === 'before' ? ['until', 'wait'] : []) {
+        if (query.params.has(name)) query.refuse(name, 'cannot be combined with before')
+      }
       query.check()
-      const deadlineMs = clock.now() + wait * 1000
-      const signal = AbortSignal.any([gone, stopping, caller.ended])
-      const start = await startOf(reader, clock, { after, deadlineMs, signal })
-      const by = { signal, caller: caller.tokenId }
-      const wanted = { ...start, isResumed: after !== null, filter, limit, deadlineMs, ...by }
-      const page =
-        start.localGap === null
-          ? await readPage(reader, clock, wanted)
-          : await readBehind(start.localGap, reader, clock, wanted)
-      sendJson(response, 200, encodePage(page))
+      const deadlineMs = parts.clock.now() + wait * 1000
+      const signal = AbortSignal.any([gone, parts.stopping, caller.ended])
+      const wanted = { start, end, filter, limit, deadlineMs, signal, caller: caller.tokenId }
+      sendJson(response, 200, encodePage(await pull(wanted, parts)))
     },
   }
 }
 
-/** The start, once the replica has reached it or the deadline has passed. @throws HttpProblem `unavailable`, `cursor_too_old` */
-async function startOf(
-  reader: Reader,
-  clock: Clock,
-  { after: text, deadlineMs, signal }: { after: string | null; deadlineMs: number; signal: AbortSignal },
-) {
-  requireCompleteReplica(reader.replica)
-  if (text === null) {
-    const after = reader.oldest - 1
-    return { after, cursor: reader.cursorAt(after), localGap: null }
-  }
-  for (;;) {
-    const resume = resumeAt(reader, text, clock.now())
-    if (resume.kind === 'too_old') throw tooOld(resume.oldest)
-    const { after } = resume
-    const leftMs = deadlineMs - clock.now()
-    if (after <= reader.latest || leftMs <= 0 || signal.aborted) return resume
-    await within(clock, leftMs, signal, (either) => reader.waitBeyond(after - 1, either))
-    requireCompleteReplica(reader.replica)
-  }
+function readStart(query: Query): PullStart {
+  query.refuseAllButOne(STARTS)
+  const after = query.text('after')
+  const since = query.time('since')
+  const tail = query.integer('tail', { ...LIMIT, otherwise: 0 })
+  const before = query.text('before')
+  if (after !== null) return { kind: 'after', cursor: after }
+  if (before !== null) return { kind: 'before', cursor: before }
+  if (since !== null) return { kind: 'since', timeMs: since.fromMs }
+  return tail > 0 ? { kind: 'tail', count: tail } : { kind: 'earliest' }
 }
 
-/** A page whose first event is the local gap event; it counts as an event, so a long poll does not wait. */
-async function readBehind(localGap: LocalGap, reader: Reader, clock: Clock, wanted: Wanted): Promise<Page> {
-  const limit = wanted.limit - 1
-  if (limit === 0) {
-    return { events: [localGap.json], cursor: localGap.cursor, more: reader.latest > wanted.after }
+/** No cursor begins with a digit. */
+function readEnd(query: Query): PullEnd | null {
+  if (/^\d/.test(query.params.get('until') ?? '')) {
+    const time = query.time('until')
+    return time === null ? null : { kind: 'time', toMs: time.toMs }
   }
-  const page = await readPage(reader, clock, { ...wanted, limit, deadlineMs: clock.now() })
-  return { ...page, events: [localGap.json, ...page.events] }
-}
-
-/**
- * Reads one page, waiting until `deadlineMs` for its first event. If the replica is refilled or prunes the next events meanwhile,
- * the request fails and the client resumes from its own cursor.
- * @throws HttpProblem `unavailable` or `cursor_too_old`
- */
-async function readPage(reader: Reader, clock: Clock, wanted: Wanted): Promise<Page> {
-  const { deadlineMs } = wanted
-  const { epoch } = reader
-  let { after, cursor } = wanted
-  for (;;) {
-    const { filter, limit, signal, caller } = wanted
-    const by = { signal, caller, isUrgent: true }
-    const read = await reader.read({ after, filter, limit, ...by, budgetMs: READ_BUDGET_MS })
-    requireCompleteReplica(reader.replica)
-    if (epoch !== null && reader.epoch !== epoch) throw retryLater('unavailable', 'the log has a new epoch')
-    if (wanted.isResumed && reader.oldest - 1 > after) throw tooOld(reader.cursorAt(reader.oldest - 1))
-    if (read.position <= reader.latest) ({ position: after, cursor } = read)
-    const waited = clock.now() >= deadlineMs || signal.aborted
-    if (read.events.length > 0 || read.more || waited) {
-      return { events: read.events.map(({ json }) => json), cursor, more: read.more }
-    }
-    const enough = new AbortController()
-    const either = AbortSignal.any([signal, enough.signal])
-    await Promise.race([reader.waitBeyond(after, either), sleep(clock, deadlineMs - clock.now(), either)])
-    enough.abort()
-  }
+  const cursor = query.text('until')
+  return cursor === null ? null : { kind: 'cursor', cursor }
 }
 
 const BEGIN = Buffer.from('{"data":')
 
-function encodePage({ events, cursor, more }: Page): Buffer {
+function encodePage({ events, cursor, more }: PullPage): Buffer {
   const end = Buffer.from(`,"cursor":${JSON.stringify(cursor)},"more":${more}}`)
   return Buffer.concat([BEGIN, ...eventList(events), end])
 }

@@ -102,6 +102,38 @@ export function countBack(
   return { found, position }
 }
 
+/**
+ * Matching events with `floor` < sequence ≤ `from`, the newest first, until `limit` events, `maxBytes` of JSON or the time
+ * of a window is used up. Every match after `position` is among them.
+ */
+export function readWindowBack(
+  archive: Archive,
+  clock: Clock,
+  search: Search,
+  range: { from: number; floor: number; limit: number; maxBytes: number },
+): Window {
+  const startMs = clock.now()
+  const part = partOf(archive, clock, search, 'DESC', { after: range.floor, through: range.from })
+  const events: StoredEvent[] = []
+  let bytes = 0
+  let position = part.after
+  for (const { sequence, facts } of factsIn(archive, part)) {
+    const event = isMatch(search, facts)
+      ? storedEvent(archive.db, sequence, archive.epoch ?? NO_EPOCH)
+      : undefined
+    if (event !== undefined) {
+      events.push(event)
+      bytes += event.json.length
+    }
+    const full = events.length >= range.limit || bytes >= range.maxBytes
+    if (full || clock.now() - startMs >= WINDOW_MS) {
+      position = sequence - 1
+      break
+    }
+  }
+  return { events, position }
+}
+
 /** The part of a range that one window covers; `sequences` = the candidates in it, null = all events. */
 export interface Part {
   direction: Direction

@@ -9,7 +9,7 @@ import type { Archive } from '../store/archive.ts'
 import { COMPLETE_REPLICA, type ReplicaState } from '../store/replica-progress.ts'
 import type { StoredEvent } from '../store/stored.ts'
 import type { Search, Window } from './query.ts'
-import { countBack, readWindow } from './query.ts'
+import { countBack, readWindow, readWindowBack } from './query.ts'
 import type { RecentEvents } from './recent-events.ts'
 import { SearchCache } from './search-cache.ts'
 import { createSearchSlices, OWN_SEARCHES, type SearchSlices } from './search-slices.ts'
@@ -25,6 +25,8 @@ const FEW_RECENT_EVENTS = 200
 export interface ReadRequest {
   /** The position to read from: events with a greater sequence. */
   after: number
+  /** Where reading ends: no event of a greater sequence; by default the end of the log. */
+  through?: number
   /** null = every event. */
   filter: Filter | null
   /** Most events wanted, at least 1. Fewer may be returned. */
@@ -40,6 +42,13 @@ export interface ReadRequest {
   budgetMs?: number
 }
 
+/** What to read backwards. */
+export interface ReadBackRequest
+  extends Pick<ReadRequest, 'filter' | 'limit' | 'signal' | 'caller' | 'isUrgent' | 'budgetMs'> {
+  /** Events of a smaller sequence, the newest first. */
+  before: number
+}
+
 /** What was read. */
 export interface ReadResult {
   events: StoredEvent[]
@@ -47,7 +56,7 @@ export interface ReadResult {
   position: number
   /** The resume point at `position`. */
   cursor: string
-  /** Whether there are events after `position`. */
+  /** Whether there are events to read after `position`; of a read backwards: before `cursor`. */
   more: boolean
 }
 
@@ -91,6 +100,9 @@ export function createReader(
     },
     /** Matching events in order. An abort ends it early with what it has. */
     read: (request: ReadRequest): Promise<ReadResult> => read(parts, searches.for(request.filter), request),
+    /** Matching events, the newest first. `cursor` names the last event that was inspected; an abort ends it early. */
+    readBack: (request: ReadBackRequest): Promise<ReadResult> =>
+      readBack(parts, searches.for(request.filter), request),
     /** The resume point just after `sequence`; before the log has an epoch, one of `NO_EPOCH`. */
     cursorAt: (sequence: number): string => archive.cursorAt(sequence),
     /** The time of the event at `sequence`, ms since 1970; null where this node does not store it. */
@@ -100,15 +112,16 @@ export function createReader(
     /** The position before the lowest sequence whose time is at or after `timeMs`; `latest` where there is none. */
     sequenceSince: (timeMs: number): number => Math.min(archive.sequenceSince(timeMs), recentEvents.latest),
     /**
-     * The position from which exactly the last `count` matching events follow; before the oldest where fewer match.
-     * An abort ends it early, with fewer.
+     * The position from which exactly the last `count` matching events up to `through` follow; before the oldest where
+     * fewer match. An abort ends it early, with fewer.
      */
     beforeLast: (
       filter: Filter | null,
       count: number,
       signal: AbortSignal,
       caller?: string,
-    ): Promise<number> => beforeLast(parts, searches.for(filter), { count, signal, caller }),
+      through = Number.POSITIVE_INFINITY,
+    ): Promise<number> => beforeLast(parts, searches.for(filter), { count, signal, caller, through }),
     /** Resolves when `latest` exceeds `sequence`, when the replica is emptied, or the signal aborts. Never rejects. */
     waitBeyond: (sequence: number, signal: AbortSignal): Promise<void> =>
       recentEvents.waitBeyond(sequence, signal),
@@ -123,8 +136,14 @@ async function read(parts: ReaderParts, search: Search, request: ReadRequest): P
   const events: StoredEvent[] = []
   let bytes = 0
   let position = request.after
-  while (position < recentEvents.latest && !request.signal.aborted) {
-    const range = { after: position, limit: request.limit - events.length, maxBytes: maxBytes - bytes }
+  const through = request.through ?? Number.POSITIVE_INFINITY
+  while (position < Math.min(recentEvents.latest, through) && !request.signal.aborted) {
+    const range = {
+      after: position,
+      through,
+      limit: request.limit - events.length,
+      maxBytes: maxBytes - bytes,
+    }
     const isRecent = position >= recentEvents.first - 1
     const isCheap =
       isRecent && (search.matches === null || recentEvents.latest - position <= FEW_RECENT_EVENTS)
@@ -141,14 +160,40 @@ async function read(parts: ReaderParts, search: Search, request: ReadRequest): P
   }
   const last = events.at(-1)
   const cursor = last?.sequence === position ? last.cursor : archive.cursorAt(position)
-  const result = { events, position, cursor, more: position < recentEvents.latest }
+  const result = { events, position, cursor, more: position < Math.min(recentEvents.latest, through) }
   // Without progress the caller may retry in a loop: let the writer of new events run.
   if (position === request.after) await yieldToEventLoop()
   return result
 }
 
+async function readBack(
+  { archive, recentEvents, clock, slices }: ReaderParts,
+  search: Search,
+  request: ReadBackRequest,
+): Promise<ReadResult> {
+  const { before, limit, signal, caller = OWN_SEARCHES, budgetMs = Number.POSITIVE_INFINITY } = request
+  if (request.isUrgent) slices.need(caller)
+  const untilMs = clock.now() + budgetMs
+  const events: StoredEvent[] = []
+  let bytes = 0
+  let position = Math.min(before - 1, recentEvents.latest)
+  while (position >= archive.oldest && !signal.aborted) {
+    const left = { limit: limit - events.length, maxBytes: READ_BYTES - bytes }
+    const range = { from: position, floor: archive.oldest - 1, ...left }
+    const window = await slices.run(() => readWindowBack(archive, clock, search, range), caller)
+    for (const event of window.events) {
+      events.push(event)
+      bytes += event.json.length
+    }
+    position = window.position
+    if (events.length >= limit || bytes >= READ_BYTES || clock.now() >= untilMs) break
+  }
+  return { events, position, cursor: archive.cursorAt(position + 1), more: position >= archive.oldest }
+}
+
 interface StepRange {
   after: number
+  through: number
   limit: number
   maxBytes: number
 }
@@ -157,12 +202,12 @@ interface StepRange {
 function readStep({ archive, recentEvents, clock }: ReaderParts, search: Search, range: StepRange): Window {
   if (range.after >= recentEvents.latest) return { events: [], position: range.after }
   if (range.after >= recentEvents.first - 1) return readRecent(recentEvents, search, range)
-  const through = Math.min(recentEvents.first - 1, recentEvents.latest)
+  const through = Math.min(recentEvents.first - 1, recentEvents.latest, range.through)
   return readWindow(archive, clock, search, { ...range, through })
 }
 
 function readRecent(recentEvents: RecentEvents, search: Search, range: StepRange): Window {
-  const end = Math.min(recentEvents.latest, range.after + RECENT_EVENTS_PER_STEP)
+  const end = Math.min(recentEvents.latest, range.through, range.after + RECENT_EVENTS_PER_STEP)
   const events: StoredEvent[] = []
   let bytes = 0
   let position = range.after
@@ -181,11 +226,11 @@ function readRecent(recentEvents: RecentEvents, search: Search, range: StepRange
 async function beforeLast(
   { archive, recentEvents, clock, slices }: ReaderParts,
   search: Search,
-  wanted: { count: number; signal: AbortSignal; caller: string | undefined },
+  wanted: { count: number; signal: AbortSignal; caller: string | undefined; through: number },
 ): Promise<number> {
   const floor = archive.oldest - 1
-  if (search.matches === null) return Math.max(floor, recentEvents.latest - wanted.count)
-  let position = recentEvents.latest
+  let position = Math.min(recentEvents.latest, wanted.through)
+  if (search.matches === null) return Math.max(floor, position - wanted.count)
   let missing = wanted.count
   while (missing > 0 && position > floor && !wanted.signal.aborted) {
     const range = { from: position, floor, count: missing }

@@ -106,9 +106,7 @@ function readParameters({ query, request }: Call): { filter: Filter | null; from
   const after = query.text('after')
   const sinceMs = query.timeMs('since')
   const tail = query.integer('tail', { low: 1, high: MAX_TAIL, otherwise: 0 })
-  const starts = ['after', 'since', 'tail'].filter((name) => query.params.has(name))
-  for (const name of starts.slice(1))
-    query.refuse(name, `cannot be combined with ${starts[0]}; give one of them`)
+  query.refuseAllButOne(['after', 'since', 'tail'])
   query.check()
   const lastEventId = request.headers['last-event-id']
   const cursor = typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : after

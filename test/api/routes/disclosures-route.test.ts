@@ -145,7 +145,16 @@ describe('pull', () => {
     ['?wait=-1', 'wait'],
     ['?after=', 'after'],
     ['?curser=x', 'curser'],
-    ['?tail=5', 'tail'],
+    ['?tail=0', 'tail'],
+    ['?tail=1001', 'tail'],
+    ['?since=yesterday', 'since'],
+    ['?until=2026-13', 'until'],
+    ['?since=2026&tail=5', 'tail'],
+    ['?after=x&since=2026', 'since'],
+    ['?tail=3&before=x', 'before'],
+    ['?before=x&until=2026', 'until'],
+    ['?before=x&wait=3', 'wait'],
+    ['?taill=5', 'taill'],
     ['?__proto__=1', '__proto__'],
   ])('refuses %s and names %s', async (query, field) => {
     await using api = await startApi({ count: 1 })

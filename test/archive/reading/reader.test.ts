@@ -57,12 +57,30 @@ async function readAll(
   }
 }
 
+/** Every match before a sequence, the newest first, page by page from each page's own cursor. */
+async function readAllBack(
+  reader: Reader,
+  filter: Filter | null,
+  before: number,
+  limit: number,
+): Promise<number[]> {
+  const sequences: number[] = []
+  for (let from = before; ; ) {
+    const result = await reader.readBack({ before: from, filter, limit, signal: never })
+    expect(result.events.length).toBeLessThanOrEqual(limit)
+    sequences.push(...result.events.map((event) => event.sequence))
+    from = decodeCursor(result.cursor).sequence
+    expect(from).toBe(result.position + 1)
+    if (!result.more) return sequences
+  }
+}
+
 const world = fc.array(someFacts, { minLength: 1, maxLength: 40 })
 const eventsOf = (facts: Facts[]): Committed[] =>
   inPlace(facts.map((each, index) => eventWith(each, `guid-${index}`, START_MS + index)))
 
 describe('a filtered read', () => {
-  it('finds what the plain evaluator finds, from the archive, the recent-events buffer and across both', async () => {
+  it('finds what the plain evaluator finds, forwards and backwards, from the archive, the recent-events buffer and across both', async () => {
     const cases = fc.record({
       facts: world,
       filter: someFilter,
@@ -77,6 +95,8 @@ describe('a filtered read', () => {
         const start = Math.min(after, events.length)
         const { reader } = readerOver(archive, inTail)
         expect(await readAll(reader, filter, start, limit)).toEqual(expectedSequences(events, filter, start))
+        const before = expectedSequences(events, filter).filter((sequence) => sequence <= start)
+        expect(await readAllBack(reader, filter, start + 1, limit)).toEqual(before.reverse())
         archive.close()
       }),
       { numRuns: 150 },

@@ -136,6 +136,7 @@ function switching(state: { current: Reader }): Reader {
       return state.current.latest
     },
     read: (request) => state.current.read(request),
+    readBack: (request) => state.current.readBack(request),
     cursorAt: (sequence) => state.current.cursorAt(sequence),
     timeOf: (sequence) => state.current.timeOf(sequence),
     sharedThrough: (epoch) => state.current.sharedThrough(epoch),

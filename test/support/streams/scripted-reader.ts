@@ -55,6 +55,7 @@ export function createScriptedReader(clock: Clock, replica: ReplicaState = COMPL
       }
       return { events: found, position, cursor: reader.cursorAt(position), more: position < events.length }
     },
+    readBack: () => Promise.reject(new Error('a scripted reader reads forwards only')),
     cursorAt: (sequence) =>
       encodeCursor({ epoch: epoch ?? NO_EPOCH, sequence, timeMs: events[sequence - 1]?.timeMs ?? 0 }),
     timeOf: (sequence) => (sequence < oldest ? null : (events[sequence - 1]?.timeMs ?? null)),

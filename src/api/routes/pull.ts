@@ -1,0 +1,192 @@
+/**
+ * Reads the pages of `GET /v1/disclosures`: resolves where to start and to end, waits for events, and reads forwards or
+ * backwards.
+ */
+import type { Reader } from '../../archive/reading/reader.ts'
+import { isOfPresentLog, type LocalGap, resumeAt } from '../../archive/reading/resume.ts'
+import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
+import { decodeCursor } from '../../core/cursor.ts'
+import type { Filter } from '../../core/filter/filter.ts'
+import { retryLater, tooOld, wrongFields } from '../../http/problem.ts'
+import { type Clock, sleep, within } from '../../lifecycle/clock.ts'
+
+/** Longest reading for one answer: a filter that matches little gets a page early, with `more`. */
+const READ_BUDGET_MS = 2000
+
+/** What pulls work with. */
+export interface PullParts {
+  reader: Reader
+  clock: Clock
+  /** Aborts when this node stops: a long poll answers with what it has. */
+  stopping: AbortSignal
+}
+
+/** Where a client asks to start. */
+export type PullStart =
+  | { kind: 'earliest' }
+  | { kind: 'after'; cursor: string }
+  | { kind: 'before'; cursor: string }
+  | { kind: 'since'; timeMs: number }
+  /** At the last matching events. */
+  | { kind: 'tail'; count: number }
+
+/** Where a client asks to end: at that event, or before the first event of a later time. */
+export type PullEnd = { kind: 'cursor'; cursor: string } | { kind: 'time'; toMs: number }
+
+/** What a client asks for. */
+export interface Pull {
+  start: PullStart
+  /** null: at the end of the log. */
+  end: PullEnd | null
+  filter: Filter | null
+  limit: number
+  /** Until when to wait for the first event, ms since 1970. */
+  deadlineMs: number
+  signal: AbortSignal
+  /** The id of the token that asks. */
+  caller: string
+}
+
+/** One page of the log. */
+export interface PullPage {
+  /** JSON of each event. */
+  events: readonly Buffer[]
+  cursor: string
+  more: boolean
+}
+
+/** A position to read on from; `localGap` comes first unless it is null. */
+interface Place {
+  after: number
+  cursor: string
+  localGap: LocalGap | null
+}
+
+/**
+ * Reads one page.
+ * @throws HttpProblem `unavailable`, `cursor_too_old`, `parameter_invalid`; BridgeError `cursor_invalid`
+ */
+export async function pull(wanted: Pull, parts: PullParts): Promise<PullPage> {
+  const { reader, clock } = parts
+  requireCompleteReplica(reader.replica)
+  const { start } = wanted
+  if (start.kind === 'before') return await readBack(start.cursor, wanted, parts)
+  const place =
+    start.kind === 'after' ? await resumed(start.cursor, wanted, parts) : await placeOf(start, wanted, reader)
+  if (place.localGap === null) return await readPage(place, wanted, parts)
+  const limit = wanted.limit - 1
+  if (limit === 0) {
+    return { events: [place.localGap.json], cursor: place.localGap.cursor, more: reader.latest > place.after }
+  }
+  // The gap event counts as an event, so a long poll does not wait.
+  const page = await readPage(place, { ...wanted, limit, deadlineMs: clock.now() }, parts)
+  return { ...page, events: [place.localGap.json, ...page.events] }
+}
+
+async function placeOf(
+  start: Exclude<PullStart, { cursor: string }>,
+  { end, filter, signal, caller }: Pull,
+  reader: Reader,
+): Promise<Place> {
+  const { epoch } = reader
+  const after = await positionOf()
+  requireSameEpoch(reader, epoch)
+  return { after, cursor: reader.cursorAt(after), localGap: null }
+
+  async function positionOf(): Promise<number> {
+    switch (start.kind) {
+      case 'earliest':
+        return reader.oldest - 1
+      case 'since':
+        return reader.sequenceSince(start.timeMs)
+      case 'tail':
+        return await reader.beforeLast(filter, start.count, signal, caller, throughOf(end, reader))
+    }
+  }
+}
+
+/** The place of a cursor, once the replica has reached it or the deadline has passed. */
+async function resumed(
+  text: string,
+  { deadlineMs, signal }: Pull,
+  { reader, clock }: PullParts,
+): Promise<Place> {
+  for (;;) {
+    const resume = resumeAt(reader, text, clock.now())
+    if (resume.kind === 'too_old') throw tooOld(resume.oldest)
+    const { after } = resume
+    const leftMs = deadlineMs - clock.now()
+    if (after <= reader.latest || leftMs <= 0 || signal.aborted) return resume
+    await within(clock, leftMs, signal, (either) => reader.waitBeyond(after - 1, either))
+    requireCompleteReplica(reader.replica)
+  }
+}
+
+/**
+ * The last sequence to read; infinite without an end.
+ * @throws HttpProblem `parameter_invalid` for a cursor that names no event of this log
+ */
+function throughOf(end: PullEnd | null, reader: Reader): number {
+  if (end === null) return Number.POSITIVE_INFINITY
+  if (end.kind === 'time') {
+    const through = reader.sequenceSince(end.toMs + 1)
+    // Nothing is later: what comes next may still be of that time.
+    return through === reader.latest ? Number.POSITIVE_INFINITY : through
+  }
+  const cursor = decodeCursor(end.cursor)
+  if (isOfPresentLog(reader, cursor)) return cursor.sequence
+  const message = 'is a cursor of another epoch or history of the log; give a time'
+  throw wrongFields('parameter_invalid', [{ field: 'until', message }])
+}
+
+/**
+ * Reads one page, waiting until `deadlineMs` for its first event. If the replica is refilled or prunes the next events
+ * meanwhile, the request fails and the client resumes from its own cursor.
+ */
+async function readPage(place: Place, wanted: Pull, { reader, clock }: PullParts): Promise<PullPage> {
+  const { start, end, filter, limit, deadlineMs, signal, caller } = wanted
+  const how = { filter, limit, signal, caller, isUrgent: true, budgetMs: READ_BUDGET_MS }
+  const { epoch } = reader
+  let { after, cursor } = place
+  for (;;) {
+    const through = throughOf(end, reader)
+    const read = await reader.read({ after, through, ...how })
+    requireCompleteReplica(reader.replica)
+    requireSameEpoch(reader, epoch)
+    // A reader that continues must not skip events that were dropped by age; one that starts may.
+    if (start.kind === 'after' && reader.oldest - 1 > after) throw tooOld(reader.cursorAt(reader.oldest - 1))
+    if (read.position <= reader.latest) ({ position: after, cursor } = read)
+    const isOver = after >= through || clock.now() >= deadlineMs || signal.aborted
+    if (read.events.length > 0 || read.more || isOver) {
+      return { events: read.events.map(({ json }) => json), cursor, more: read.more }
+    }
+    const enough = new AbortController()
+    const either = AbortSignal.any([signal, enough.signal])
+    await Promise.race([reader.waitBeyond(after, either), sleep(clock, deadlineMs - clock.now(), either)])
+    enough.abort()
+  }
+}
+
+/** The events before that of a cursor, the newest first; of a cursor of another epoch, after its gap event. */
+async function readBack(
+  text: string,
+  { filter, limit, signal, caller }: Pull,
+  { reader, clock }: PullParts,
+): Promise<PullPage> {
+  const resume = resumeAt(reader, text, clock.now())
+  if (resume.kind === 'too_old') throw tooOld(resume.oldest)
+  const { after, localGap } = resume
+  if (after > reader.latest) throw retryLater('unavailable', 'this node has not reached the cursor yet')
+  const { epoch } = reader
+  const before = localGap === null ? after : after + 1
+  const how = { filter, limit, signal, caller, isUrgent: true, budgetMs: READ_BUDGET_MS }
+  const read = await reader.readBack({ before, ...how })
+  requireCompleteReplica(reader.replica)
+  requireSameEpoch(reader, epoch)
+  const events = read.events.map(({ json }) => json)
+  return { ...read, events: localGap === null ? events : [localGap.json, ...events] }
+}
+
+function requireSameEpoch(reader: Reader, epoch: string | null): void {
+  if (epoch !== null && reader.epoch !== epoch) throw retryLater('unavailable', 'the log has a new epoch')
+}
