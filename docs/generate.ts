@@ -255,7 +255,11 @@ function routeSection(route: AnyRoute): string[] {
 const noSecrets: SecretBox = { wrap: () => '', unwrap: () => '', rewrap: () => null }
 
 /** No stream is opened for the docs. */
-const noTickets: Tickets = { give: () => ({ ticket: '', expiresAtMs: 0 }), take: () => 'unknown' }
+const noTickets: Tickets = {
+  give: () => ({ ticket: '', expiresAtMs: 0 }),
+  take: () => 'unknown',
+  enter: () => 'unknown',
+}
 
 /** The routes of all roles, over an empty store. */
 export function documentedRoutes(): AnyRoute[] {

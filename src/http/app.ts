@@ -16,7 +16,7 @@ import { type Authenticate, bearerToken, callerOf } from './auth.ts'
 import { readJsonBody, refuseBody } from './body.ts'
 import { checkUrl, checkUrlLength } from './limits.ts'
 import { Query } from './parameters.ts'
-import { HttpProblem, problemAnswer, problemOf } from './problem.ts'
+import { EVENT_STREAM_HEADERS, HttpProblem, problemAnswer, problemOf } from './problem.ts'
 import type { AnyRoute, OpenCall } from './route.ts'
 
 /**
@@ -118,7 +118,7 @@ function callOf(route: AnyRoute, authenticate: Authenticate): RequestHandler {
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     const segment = (name: string): string => `${request.params[name]}`
-    const handle = admit(route, request.headers.authorization, segment, authenticate)
+    const handle = admit(route, request, segment, authenticate)
     checkUrl(request.originalUrl)
     const body = await bodyOf(route, request)
     const query = new Query(request.originalUrl, known)
@@ -128,16 +128,18 @@ function callOf(route: AnyRoute, authenticate: Authenticate): RequestHandler {
 
 /**
  * The route's handler, with the caller where the route needs one. Throws as `bearerToken`, `callerOf` and the route's
- * `requireTarget` do.
+ * `identify` and `requireTarget` do.
  */
 function admit(
   route: AnyRoute,
-  header: string | undefined,
+  request: Request,
   segment: OpenCall['segment'],
   authenticate: Authenticate,
 ): (call: OpenCall) => Promise<void> {
   if (route.scope === 'open') return (call) => route.handle(call)
-  const caller = callerOf(bearerToken(header), route.scope, authenticate)
+  const caller =
+    route.identify?.(request) ??
+    callerOf(bearerToken(request.headers.authorization), route.scope, authenticate)
   route.requireTarget?.({ segment, caller })
   return (call) => route.handle({ ...call, caller })
 }
@@ -218,6 +220,11 @@ function sendProblem(request: Request, response: Response, problem: HttpProblem)
     return
   }
   const { headers, body } = problemAnswer(problem)
+  const { eventStream } = problem.parts
+  if (eventStream !== undefined) {
+    response.writeHead(200, EVENT_STREAM_HEADERS).end(eventStream)
+    return
+  }
   response.writeHead(problem.status, headers)
   if (request.complete || response.shouldKeepAlive) {
     response.end(body)

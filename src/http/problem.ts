@@ -60,6 +60,15 @@ export interface ProblemParts {
   headers?: Readonly<Record<string, string>>
   /** Further members of the body, e.g. `oldest`. */
   extra?: Readonly<Record<string, string>>
+  /** Answers 200 with these server-sent events instead: a browser's EventSource never comes back after an error. */
+  eventStream?: string
+}
+
+/** Headers of an answer of server-sent events. */
+export const EVENT_STREAM_HEADERS = {
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'X-Accel-Buffering': 'no',
 }
 
 /** Ends the handling of a request with this answer. */

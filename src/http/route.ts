@@ -73,6 +73,11 @@ interface RouteFacts {
 export interface Route extends RouteFacts {
   /** null: any valid token. */
   scope: Scope | null
+  /**
+   * The caller of a request that shows a credential other than the header `Authorization`; null where it shows none.
+   * Throws as `callerOf`.
+   */
+  identify?(request: IncomingMessage): Caller | null
   /** Throws the 404 where the path names nothing of the caller. Called before query and body are looked at. */
   requireTarget?(target: Pick<Call, 'segment' | 'caller'>): void
   /** Answers the call, or throws HttpProblem or BridgeError before anything is written. */

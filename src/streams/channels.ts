@@ -184,6 +184,9 @@ function sseChannel(): Channel {
 
 function sseQuery() {
   const parameters = {
+    ticket: z
+      .string()
+      .describe("A ticket of `POST /v1/tickets`, in the place of the header, for a browser's `EventSource`."),
     after: z.string().describe('Cursor to resume after; the header `Last-Event-ID` wins over it.'),
     since: z
       .string()

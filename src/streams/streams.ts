@@ -24,7 +24,7 @@ export function createStreams(options: ContextOptions & WebSocketOptions): Strea
   const stopping = new AbortController()
   const context = createContext(options, stopping.signal)
   return {
-    routes: [sseRoute(context), webSocketRoute],
+    routes: [sseRoute(context, options.credentials), webSocketRoute],
     upgrade: new WebSocketUpgrade(context, options),
     run: (signal) => context.fanoutIndex.run(signal),
     stop() {

@@ -1,4 +1,4 @@
-/** Tests the TypeScript client in a real browser, beside a bridge that crashes. */
+/** Tests the TypeScript client and a bare EventSource in a real browser, beside a bridge that crashes. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -30,6 +30,16 @@ window.follow = (url, token) => {
     }
   }
   read().catch((error) => { reader.failure = String(error) })
+  return reader
+}
+// The browser's own EventSource, without any code of ours: one ticket for all its connections.
+window.listen = async (url) => {
+  const ticket = await (await fetch('/ticket', { method: 'POST' })).text()
+  const source = new EventSource(url + '/v1/events?since=1970&ticket=' + ticket)
+  const reader = { ids: [], opened: 0, source }
+  source.addEventListener('open', () => { reader.opened += 1 })
+  for (const name of ['disclosure', 'gap'])
+    source.addEventListener(name, ({ data }) => reader.ids.push(JSON.parse(data).id))
   return reader
 }
 </script>`
@@ -66,7 +76,7 @@ interface Reader {
 }
 
 it.skipIf(!hasTool('chromium', 'chromium'))(
-  'The TypeScript client in headless Chromium survives a server restart without a gap',
+  'The TypeScript client, and an EventSource with a ticket, in headless Chromium survive a server restart without a gap',
   async () => {
     using directory = temporaryDirectory()
     const options = { scenario: 'morning-short', plan: 'advanced', weeklyQuota: 1_000_000, seed: 7 } as const
@@ -83,7 +93,9 @@ it.skipIf(!hasTool('chromium', 'chromium'))(
       const samePort = { ...env, BRIDGE_HTTP_PORT: new URL(url).port }
       await using page = await openInChromium(site.origin)
       await page.evaluate(`(window.readers = [follow('${url}', '${ADMIN_TOKEN}'), follow('${url}')]).length`)
-      const count = () => page.evaluate<number>('Math.min(...readers.map(({ ids }) => ids.length))')
+      await page.evaluate(`listen('${url}').then((bare) => { window.bare = bare })`)
+      const count = () =>
+        page.evaluate<number>('Math.min(bare.ids.length, ...readers.map(({ ids }) => ids.length))')
       for (const seen of [50, 400]) {
         await eventually(count, (now) => now >= seen, 60_000)
         await bridge.stop('SIGKILL')
@@ -107,6 +119,13 @@ it.skipIf(!hasTool('chromium', 'chromium'))(
         expect(types.filter((type) => type === 'connected').length).toBeGreaterThanOrEqual(3)
         expect(types.filter((type) => type === 'disconnected').length).toBeGreaterThanOrEqual(2)
       }
+      const bare = await page.evaluate<{ ids: string[]; opened: number; state: number }>(
+        '({ ids: bare.ids, opened: bare.opened, state: bare.source.readyState })',
+      )
+      // At least once: the last event before a kill may come again.
+      expect([...new Set(bare.ids)]).toEqual(wanted)
+      expect(bare.opened).toBeGreaterThanOrEqual(3)
+      expect(bare.state).toBe(1)
       await bridge.stop()
     } finally {
       await sandbox.close()

@@ -22,7 +22,7 @@ const tagSentences: Readonly<Record<string, string>> = {
   filters: 'Filters, tried out.',
   webhooks: 'Endpoints of webhooks: their settings, attempts, deliveries and replays.',
   tokens: 'Who may do what.',
-  tickets: 'What opens a WebSocket in a browser.',
+  tickets: 'What opens a WebSocket or an EventSource in a browser.',
   status: 'How the bridge is.',
   report: 'What each day brought.',
   'openapi.json': 'What is asked and answered over HTTP, for tools.',

@@ -1,5 +1,5 @@
 /**
- * Serves `POST /v1/tickets`: issues a ticket, with which a browser opens one WebSocket instead of sending
+ * Serves `POST /v1/tickets`: issues a ticket, with which a browser opens one WebSocket or EventSource instead of sending
  * a bearer header.
  */
 import { z } from 'zod'
@@ -15,17 +15,19 @@ export function ticketRoute(tickets: Pick<Tickets, 'give'>): Route {
     path: '/v1/tickets',
     scope: 'events:read',
     summary:
-      'Gives a ticket of the token that asks: 201 with `{ticket, expiresAt}`. It opens one WebSocket on each node within 30 s, as `/v1/stream?ticket=…`. See [tokens.md](tokens.md#tickets).',
+      'Gives a ticket of the token that asks: 201 with `{ticket, expiresAt}`. It opens one WebSocket on each node within 30 s, as `/v1/stream?ticket=…`, or one `EventSource`, as `/v1/events?ticket=…`. See [tokens.md](tokens.md#tickets).',
     parameters: {},
     answers: {
       201: {
         meaning: 'The ticket. It is never to be cached.',
         schema: z.object({
           ticket: z.string().meta({
-            description: 'Goes into the address of a WebSocket as it is.',
+            description: 'Goes into the address of a WebSocket or EventSource as it is.',
             pattern: '^[A-Za-z0-9._-]+$',
           }),
-          expiresAt: isoTime('From when on it opens nothing.'),
+          expiresAt: isoTime(
+            'From when on it opens nothing; an EventSource resumes with it for twelve hours more.',
+          ),
         }),
       },
     },

@@ -3,8 +3,8 @@
  * `error` message and a close code.
  */
 import { type Authenticate, bearerToken, type Caller, callerOf, type FindCaller } from '../../http/auth.ts'
-import { HttpProblem, type ProblemCode } from '../../http/problem.ts'
-import { type NoTicket, TICKET_LIFE_MS, type Tickets } from '../../registry/tickets.ts'
+import { HttpProblem, type ProblemCode, retryLater } from '../../http/problem.ts'
+import { type NoTicket, TICKET_LIFE_MS, type TicketSession, type Tickets } from '../../registry/tickets.ts'
 import { type CloseCode, StreamRefusal } from './refusal.ts'
 
 /** The credential of a handshake: the `Authorization` header, or the ticket of the URL. */
@@ -17,7 +17,7 @@ export type PresentedCredential = HandshakeCredential | { token: string }
 export interface Credentials {
   authenticate: Authenticate
   findCaller: FindCaller
-  tickets: Pick<Tickets, 'take'>
+  tickets: Pick<Tickets, 'take' | 'enter'>
 }
 
 const SECONDS = TICKET_LIFE_MS / 1000
@@ -46,6 +46,22 @@ export function identify(presented: PresentedCredential, credentials: Credential
     if (!(error instanceof HttpProblem)) throw error
     throw new StreamRefusal(402, error.message, closeCodeOf(error.code))
   }
+}
+
+/**
+ * The session and the caller of an EventSource's ticket.
+ * @throws HttpProblem `unauthorised`, `forbidden`, `over_capacity` or `unavailable`
+ */
+export function enterWithTicket(
+  ticket: string,
+  isResumed: boolean,
+  { tickets, findCaller }: Credentials,
+): { session: TicketSession; caller: Caller } {
+  const session = tickets.enter(ticket, isResumed)
+  if (session === 'full') throw retryLater('over_capacity', ticketRefusals.full[0])
+  if (session === 'token_full') throw retryLater('too_many', ticketRefusals.token_full[0])
+  if (typeof session === 'string') throw new HttpProblem('unauthorised', ticketRefusals[session][0])
+  return { session, caller: callerOf(session.tokenId, 'events:read', findCaller) }
 }
 
 function tokenIdOf(ticket: string, { tickets }: Credentials): string {

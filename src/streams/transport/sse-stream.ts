@@ -44,12 +44,12 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
     this.writer = new SocketWriter(response, kind, context, this)
   }
 
-  /** Begins the session. */
-  start(filter: Filter | null, start: SessionStart): void {
+  /** Begins the session. `latestEndMs`: when it ends at the latest, ms since 1970. */
+  start(filter: Filter | null, start: SessionStart, latestEndMs: number): void {
     this.#context.open.add(this)
     this.#context.tokenExpiry.add(this.#caller.ended, this)
     this.#response.on('close', this.#finish)
-    const endsMs = this.#context.endsMs()
+    const endsMs = Math.min(this.#context.endsMs(), latestEndMs)
     this.#session = new Session(this.#context, this, {
       ...{ filter, start, endsMs },
       opening: RETRY_FRAME,
@@ -88,6 +88,11 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
     if (this.#isOver) return
     this.#end('4001')
     if (this.writer.isFull) this.#response.destroy()
+  }
+
+  /** The same EventSource has connected again. */
+  onReplaced(): void {
+    if (!this.#isOver) this.#end('4006')
   }
 
   onNodeStops(): void {
