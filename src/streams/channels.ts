@@ -15,6 +15,7 @@ import {
   liveMembers,
 } from './transport/control-schema.ts'
 import { closeMeanings } from './transport/refusal.ts'
+import { MAX_SUBSCRIPTIONS } from './transport/subscriptions.ts'
 import { type ControlName, type Subprotocol, subprotocols } from './transport/ws-frames.ts'
 
 const JSON_TYPE = 'application/json'
@@ -37,6 +38,7 @@ const answers: Readonly<Record<CommandName, readonly ControlName[]>> = {
   auth: ['authenticated', 'error'],
   ping: ['pong', 'error'],
   subscribe: ['subscribed', 'error'],
+  unsubscribe: ['unsubscribed', 'error'],
 }
 
 /** Both streams. */
@@ -95,7 +97,8 @@ function webSocketChannel(subprotocol: Subprotocol): Channel {
 const commandSummaries: Readonly<Record<CommandName, string>> = {
   auth: 'The first frame within 10 s, where the handshake had neither token nor ticket.',
   ping: 'Is answered `pong`.',
-  subscribe: 'Begins the one subscription of the connection, or replaces it.',
+  subscribe: `Begins a subscription of this id, or replaces it. At most ${MAX_SUBSCRIPTIONS} a connection.`,
+  unsubscribe: 'Ends the subscription of this id, or the one without an id.',
 }
 
 function handshakeHeaders(subprotocol: Subprotocol) {
@@ -111,7 +114,11 @@ function handshakeHeaders(subprotocol: Subprotocol) {
 
 function wrappedEvent(name: EventName): ChannelMessage {
   const { summary, schema } = events[name]
-  const members = { sent: isoTime('When the frame was built.'), event: schema }
+  const members = {
+    id: z.string().optional().describe('The id of the subscription, where it has one.'),
+    sent: isoTime('When the frame was built.'),
+    event: schema,
+  }
   return plainControl(name, { summary, members: z.object(members) })
 }
 

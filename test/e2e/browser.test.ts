@@ -76,7 +76,7 @@ interface Reader {
 }
 
 it.skipIf(!hasTool('chromium', 'chromium'))(
-  'The TypeScript client, and an EventSource with a ticket, in headless Chromium survive a server restart without a gap',
+  'The TypeScript client in headless Chromium survives a server restart without a gap',
   async () => {
     using directory = temporaryDirectory()
     const options = { scenario: 'morning-short', plan: 'advanced', weeklyQuota: 1_000_000, seed: 7 } as const
@@ -119,6 +119,7 @@ it.skipIf(!hasTool('chromium', 'chromium'))(
         expect(types.filter((type) => type === 'connected').length).toBeGreaterThanOrEqual(3)
         expect(types.filter((type) => type === 'disconnected').length).toBeGreaterThanOrEqual(2)
       }
+      // So does an EventSource with one ticket.
       const bare = await page.evaluate<{ ids: string[]; opened: number; state: number }>(
         '({ ids: bare.ids, opened: bare.opened, state: bare.source.readyState })',
       )

@@ -44,8 +44,12 @@ async function wholeLife(api: ApiServer, subprotocol: string): Promise<StreamMes
     // Commands are limited per second.
     api.clock.advance(1000)
   }
+  client.send({ action: 'subscribe', id: 'mine', from: { tail: 1 } })
+  await got('live', starts.length + 1)
   api.clock.advance(15_000)
-  await got('heartbeat')
+  await got('heartbeat', 2)
+  client.send({ action: 'unsubscribe', id: 'mine' })
+  await got('unsubscribed')
   api.stop()
   await client.closed
   return client.messages

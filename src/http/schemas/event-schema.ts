@@ -139,6 +139,12 @@ export const eventSchema = z
       .string()
       .optional()
       .describe('guid of the announcement that this one replaces, where upstream says so.'),
+    subscriptionid: z
+      .string()
+      .optional()
+      .describe(
+        'Only on a WebSocket with the subprotocol `cloudevents.json`: the id of a subscription other than the first.',
+      ),
     datacontenttype: z.literal('application/json'),
     data: z.union([disclosureSchema, gapSchema]),
   })

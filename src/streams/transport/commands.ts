@@ -88,6 +88,7 @@ export const commandSchemas = {
       .transform((onGap): OnGap => onGap ?? 'refuse')
       .describe('Where to start if the cursor is older than what is kept; without it 4010.'),
   }),
+  unsubscribe: z.strictObject({ action: z.literal('unsubscribe'), id }),
 }
 
 /** The name of a command. */
@@ -98,7 +99,7 @@ export const actions = Object.keys(commandSchemas) as CommandName[]
 
 /** One command. `id` is the client's own; the answers repeat it. */
 export type StreamCommand =
-  | z.output<(typeof commandSchemas)['auth' | 'ping']>
+  | z.output<(typeof commandSchemas)['auth' | 'ping' | 'unsubscribe']>
   | (Omit<z.output<(typeof commandSchemas)['subscribe']>, 'filter'> & { filter: Filter | null })
 
 /** A JSON object that came from outside. */

@@ -1,22 +1,22 @@
 /**
- * Serves one WebSocket from its upgrade to its close: authentication, commands, the one subscription and the
- * close code.
+ * Serves one WebSocket from its upgrade to its close: authentication, commands, subscriptions and the close code.
  */
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { Caller } from '../../http/auth.ts'
 import type { StreamCloseCode } from '../../obs/metrics.ts'
-import { HEARTBEAT_MS, Session, type SessionClient, type SessionEnd } from '../fanout/session.ts'
+import { HEARTBEAT_MS, type SessionEnd } from '../fanout/session.ts'
 import { type Output, SocketWriter, type WriterOwner } from '../fanout/socket-writer.ts'
 import { startAt } from '../fanout/start.ts'
 import { StreamAccount } from '../fanout/stream-account.ts'
 import { CommandRate, MAX_COMMANDS_A_SECOND } from '../limits/command-rate.ts'
 import type { TokenBound } from '../limits/token-expiry.ts'
-import { fromToJson, idOf, parseMessage, readStreamCommand, type StreamCommand } from './commands.ts'
+import { idOf, parseMessage, readStreamCommand, type StreamCommand } from './commands.ts'
 import type { Stoppable, StreamContext } from './context.ts'
 import type { HandshakeCredential, PresentedCredential } from './identity.ts'
 import { KeepAlive, type KeepAlivePeer } from './keep-alive.ts'
 import { type CloseCode, closeReason, errorNames, protocolCode, StreamRefusal, tooLarge } from './refusal.ts'
+import { MAX_SUBSCRIPTIONS, type Subscribe, type Subscriber, Subscriptions } from './subscriptions.ts'
 import type { MessageFraming, Subprotocol } from './ws-frames.ts'
 
 /** Bytes that a client may send before it has authenticated, frame headers included. */
@@ -52,7 +52,7 @@ export function serveConnection(options: ConnectionOptions): void {
   new Connection(options).open()
 }
 
-class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBound, Stoppable {
+class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, Stoppable {
   readonly #options: ConnectionOptions
   readonly framing: MessageFraming
   readonly account: StreamAccount
@@ -66,9 +66,8 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
   /** Ends the bounds of an unauthenticated client. */
   #liftBounds = nothing
   #identity: { caller: Caller; freeSlot: () => void } | null = null
-  #session: Session | null = null
-  /** The client's id of its subscription. */
-  #subscription: string | null = null
+  /** null before the first one. */
+  #subscriptions: Subscriptions | null = null
   /** Aborts what a command waits for when the connection ends. */
   #waiting: AbortController | null = null
   /** Called when the client has taken everything, or the connection is over. */
@@ -121,7 +120,7 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
     if (!this.#isOver) this.account.onSlow(false)
     this.#resumeReading()
     this.#onTaken()
-    this.#session?.onRoom()
+    this.#subscriptions?.onRoom()
   }
 
   onStalled(): void {
@@ -133,8 +132,8 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
     else this.#close(4108, 'fell behind: the next events are beyond retention')
   }
 
-  onFault(error: unknown): void {
-    this.#refuse(error, this.#subscription)
+  onFault(error: unknown, id: string | null): void {
+    this.#refuse(error, id)
   }
 
   onTokenEnded(): void {
@@ -213,6 +212,7 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
       throw new StreamRefusal(401, 'not authenticated: send {"action":"auth","token":"…"} first')
     }
     if (command.action === 'subscribe') return await this.#subscribe(command)
+    if (command.action === 'unsubscribe') return this.#unsubscribe(command.id)
     this.#control('pong', command.id === null ? {} : { id: command.id })
   }
 
@@ -234,35 +234,33 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
     this.#control('hello', { protocol: subprotocol, epoch, oldest, latest, heartbeatMs: HEARTBEAT_MS })
   }
 
-  async #subscribe(command: StreamCommand & { action: 'subscribe' }): Promise<void> {
+  async #subscribe(command: Subscribe): Promise<void> {
     const { context } = this.#options
+    this.#subscriptions ??= new Subscriptions(context, this)
+    if (!this.#subscriptions.hasRoom(command.id)) {
+      const detail = `this connection has ${MAX_SUBSCRIPTIONS} subscriptions already; end one, or use its id again`
+      throw new StreamRefusal(406, detail)
+    }
     if (!(await this.#replicaComplete())) return
     const caller = this.#identity?.caller.tokenId ?? ''
-    context.checkFilterRoom(caller, command.filter, this.framing.shared)
+    context.checkFilterRoom(caller, command.filter, this.#subscriptions.framingOf(command.id).shared)
     const found = await this.#whileOpen((signal) => startAt(context, { ...command, caller }, signal))
     if (found.kind === 'too_old') {
       const detail = `the events after this cursor are no longer kept; oldest=${found.oldest}`
       throw new StreamRefusal(410, detail, 4010)
     }
-    this.#session?.stop()
+    this.#subscriptions.stop(command.id)
     // Wait for the client to take the old subscription's frames, so that re-subscribing cannot pile them up.
     if (this.writer.isFull) await this.#allTaken()
-    if (this.#isOver) return
-    const { id, filter, from } = command
-    this.#subscription = id
-    const subscribed = this.framing.control('subscribed', {
-      id,
-      filter: filter ?? {},
-      from: fromToJson(from),
-    })
-    this.#session = new Session(context, this, {
-      filter,
-      start: found.start,
-      opening: Buffer.concat(subscribed),
-      endsMs: context.endsMs(),
-      caller,
-    })
-    this.#session.start()
+    if (!this.#isOver) this.#subscriptions.begin(command, found.start, caller)
+  }
+
+  #unsubscribe(id: string | null): void {
+    if (this.#subscriptions?.stop(id) !== true) {
+      const which = id === null ? 'without an id' : 'of this id'
+      throw new StreamRefusal(400, `this connection has no subscription ${which}`)
+    }
+    this.#control('unsubscribed', { id })
   }
 
   /** Waits until positions of the log are known at this node. False when the connection ended before. */
@@ -317,7 +315,7 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
 
   #close(code: CloseCode, reason: string): void {
     if (this.#isOver) return
-    const cursor = code === 4010 ? null : (this.#session?.cursor ?? null)
+    const cursor = code === 4010 ? null : (this.#subscriptions?.cursor ?? null)
     this.#code = `${code}`
     this.#finish()
     const { webSocket, context } = this.#options
@@ -381,7 +379,7 @@ class Connection implements WriterOwner, SessionClient, KeepAlivePeer, TokenBoun
     if (!this.#isOver && this.writer.isFull) this.account.onSlow(false)
     this.#isOver = true
     this.#liftBounds()
-    this.#session?.stop()
+    this.#subscriptions?.stopAll()
     this.#waiting?.abort()
     this.#onTaken()
     this.#options.context.open.delete(this)

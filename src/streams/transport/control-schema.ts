@@ -18,6 +18,7 @@ export interface ControlMessage {
 
 const cursor = z.string().describe('The place that reading goes on from.')
 const id = z.string().optional().describe('The id of the command, where it had one.')
+const subscription = z.string().optional().describe('The id of the subscription, where it has one.')
 
 /** `live` of either transport. */
 export const liveMembers = z.object({ cursor })
@@ -42,20 +43,25 @@ export function controlMessages(subprotocol: Subprotocol): Readonly<Record<Contr
       }),
     },
     subscribed: {
-      summary: 'The subscription is active; no event of the previous one follows.',
+      summary: 'The subscription is active; no event of an earlier one with this id follows.',
       members: z.object({
         id: z.string().describe("The command's id.").nullable(),
         filter: filterSchema,
         from: fromSchema,
       }),
     },
+    unsubscribed: {
+      summary: 'The subscription has ended; nothing of it follows.',
+      members: z.object({ id: z.string().describe("The subscription's id.").nullable() }),
+    },
     live: {
       summary: 'Once a subscription: it has caught up, and what follows is new.',
-      members: liveMembers,
+      members: liveMembers.extend({ id: subscription }),
     },
     heartbeat: {
       summary: 'After 15 s of silence; its cursor moves past what did not match.',
       members: z.object({
+        id: subscription,
         cursor,
         lastGoodPoll: isoTime(
           'When upstream last answered well; null where this node has not heard of it.',

@@ -18,6 +18,7 @@ export type ControlName =
   | 'authenticated'
   | 'hello'
   | 'subscribed'
+  | 'unsubscribed'
   | 'live'
   | 'heartbeat'
   | 'pong'
@@ -28,6 +29,11 @@ export type ControlName =
 export interface MessageFraming extends Framing {
   /** The frame of a control message with these members. */
   control(name: ControlName, members: object): Buffer[]
+  /**
+   * The framing of a subscription, whose frames carry this id; null: this one, without an id. `isFirst`: bare events of it
+   * stay as they are stored.
+   */
+  forSubscription(id: string | null, isFirst: boolean): Framing
 }
 
 /** The state of the upstream in a heartbeat, as the leader reports it; null: not known to this node. */
@@ -82,38 +88,54 @@ export function messageFramings(parts: FramingParts): (subprotocol: Subprotocol)
 }
 
 function framingOf(
-  shared: EventFraming,
+  eventsOf: (id: string | null, isFirst: boolean) => EventFraming,
   control: MessageFraming['control'],
   { upstream }: FramingParts,
 ): MessageFraming {
+  const goingAway = (reconnectInMs: number): Buffer[] => control('going_away', { reconnectInMs })
+  const forSubscription = (id: string | null, isFirst: boolean): Framing => {
+    const about = id === null ? {} : { id }
+    return {
+      shared: eventsOf(id, isFirst),
+      live: (cursor) => control('live', { ...about, cursor }),
+      heartbeat(cursor) {
+        const { lastGoodPoll, nextPoll, phase, asOf } = upstream()
+        return control('heartbeat', { ...about, cursor, lastGoodPoll, nextPoll, phase, asOf })
+      },
+      goingAway,
+    }
+  }
+  const withoutId = forSubscription(null, true)
   return {
-    shared,
+    ...withoutId,
     control,
-    live: (cursor) => control('live', { cursor }),
-    heartbeat(cursor) {
-      const { lastGoodPoll, nextPoll, phase, asOf } = upstream()
-      return control('heartbeat', { cursor, lastGoodPoll, nextPoll, phase, asOf })
-    },
-    goingAway: (reconnectInMs) => control('going_away', { reconnectInMs }),
+    forSubscription: (id, isFirst) => (id === null ? withoutId : forSubscription(id, isFirst)),
   }
 }
 
-/** Messages of the form `{type, sent, event}`. */
-const wrappedEvents: EventFraming = {
-  name: 'wrapped',
-  events(events, sentMs) {
-    const [disclosure, gap] = [headOf('disclosure', sentMs), headOf('gap', sentMs)]
-    return events.flatMap(({ type, json }) => textFrame(isGap(type) ? gap : disclosure, json, END))
-  },
+/** Messages of the form `{type, id, sent, event}`; without the id of a subscription that has none. */
+function wrappedEvents(id: string | null): EventFraming {
+  const about = id === null ? '' : `"id":${JSON.stringify(id)},`
+  const headOf = (type: 'disclosure' | 'gap', sentMs: number): Buffer =>
+    Buffer.from(`{"type":"${type}",${about}"sent":"${isoMillis(sentMs)}","event":`)
+  return {
+    name: id === null ? 'wrapped' : `wrapped ${JSON.stringify(id)}`,
+    events(events, sentMs) {
+      const [disclosure, gap] = [headOf('disclosure', sentMs), headOf('gap', sentMs)]
+      return events.flatMap(({ type, json }) => textFrame(isGap(type) ? gap : disclosure, json, END))
+    },
+  }
 }
 
-function headOf(type: 'disclosure' | 'gap', sentMs: number): Buffer {
-  return Buffer.from(`{"type":"${type}","sent":"${isoMillis(sentMs)}","event":`)
-}
-
-const bareEvents: EventFraming = {
-  name: 'bare',
-  events: (events) => events.flatMap(({ json }) => textFrame(json)),
+/** Events as they are stored, of other subscriptions than the first with the extension attribute `subscriptionid`. */
+function bareEvents(id: string | null, isFirst: boolean): EventFraming {
+  if (id === null || isFirst)
+    return { name: 'bare', events: (events) => events.flatMap(({ json }) => textFrame(json)) }
+  const head = Buffer.from(`{"subscriptionid":${JSON.stringify(id)},`)
+  return {
+    name: `bare ${JSON.stringify(id)}`,
+    events: (events) => events.flatMap(({ json }) => textFrame(head, json.subarray(1))),
+  }
 }
 
 function plainControl(name: ControlName, members: object): Buffer[] {

@@ -50,11 +50,11 @@ describe('GET /v1/stream', () => {
     await until(() => client.sequences().length === 2)
     expect(client.types().slice(2)).toEqual(['subscribed', 'live', 'disclosure', 'disclosure'])
     expect(client.messages[2]).toEqual({ type: 'subscribed', id: '1', filter: {}, from: 'live' })
-    expect(live).toEqual({ type: 'live', cursor: api.store.reader.cursorAt(5) })
+    expect(live).toEqual({ type: 'live', id: '1', cursor: api.store.reader.cursorAt(5) })
     const [, , , , first] = client.messages
     expect(first).toMatchObject({ sent: new Date(api.clock.now()).toISOString() })
     expect(client.texts[4]).toBe(
-      `{"type":"disclosure","sent":"${first?.sent}","event":${api.store.recentEvents.at(6)?.json}}`,
+      `{"type":"disclosure","id":"1","sent":"${first?.sent}","event":${api.store.recentEvents.at(6)?.json}}`,
     )
   })
 
@@ -91,12 +91,12 @@ describe('GET /v1/stream', () => {
 
   test('replaces a subscription: the new one gets its own live, and no event of the old one follows', async () => {
     await using api = await startApi({ count: 40 })
-    const client = await subscribed(api, { id: 'old', from: 'earliest' })
-    client.send({ action: 'subscribe', id: 'new', filter: { fcaCategories: ['FR'] }, from: { tail: 1 } })
+    const client = await subscribed(api, { id: 'a', from: 'earliest' })
+    client.send({ action: 'subscribe', id: 'a', filter: { fcaCategories: ['FR'] }, from: { tail: 1 } })
     await until(() => client.types().filter((type) => type === 'live').length === 2)
     api.store.grow(20)
     await until(() => client.sequences().at(-1) === 60)
-    const at = client.messages.findIndex(({ id }) => id === 'new')
+    const at = client.types().lastIndexOf('subscribed')
     const after = client.messages.slice(at).map(({ type, event }) => event?.sequence.slice(-2) ?? type)
     expect(after).toEqual(['subscribed', '40', 'live', '50', '60'])
   })
@@ -104,11 +104,11 @@ describe('GET /v1/stream', () => {
   test('replaces a subscription in the middle of a replay', async () => {
     await using api = await startApi({ count: 3000 })
     const client = await openStream(api)
-    client.send({ action: 'subscribe', id: 'old', from: 'earliest' })
-    client.send({ action: 'subscribe', id: 'new', filter: { fcaCategories: ['FR'] }, from: { tail: 2 } })
-    await until(() => client.messages.some(({ id }) => id === 'new'))
+    client.send({ action: 'subscribe', from: 'earliest' })
+    client.send({ action: 'subscribe', filter: { fcaCategories: ['FR'] }, from: { tail: 2 } })
+    await until(() => client.types().filter((type) => type === 'subscribed').length === 2)
     await client.next('live')
-    const at = client.messages.findIndex(({ id }) => id === 'new')
+    const at = client.types().lastIndexOf('subscribed')
     const after = client.messages.slice(at + 1).map(({ type, event }) => Number(event?.sequence ?? type))
     expect(after).toEqual([2990, 3000, Number.NaN])
   })
