@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { disclosuresRoute } from '../src/api/routes/disclosures-route.ts'
 import { asyncApiRoute, openApiRoute } from '../src/api/routes/document-route.ts'
 import { filterTestRoute } from '../src/api/routes/filter-test-route.ts'
+import { rejectedRoute } from '../src/api/routes/rejected-route.ts'
 import { reportRoute } from '../src/api/routes/report-route.ts'
 import { statusRoute } from '../src/api/routes/status.ts'
 import { ticketRoute } from '../src/api/routes/ticket-route.ts'
@@ -313,6 +314,7 @@ export function documentedRoutes(): AnyRoute[] {
     ticketRoute(noTickets),
     status,
     reportRoute({ last: () => null }),
+    rejectedRoute({ rejectedPage: async () => [] }),
     asyncApiRoute([]),
     openApiRoute({ routes: [], mirror: { prefix: '', routes: [] } }),
   ]

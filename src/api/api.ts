@@ -26,6 +26,7 @@ import { filterTestRoute } from './routes/filter-test-route.ts'
 import { createFundGateway, fundsOff } from './routes/fund-gateway.ts'
 import { bridgeMirror } from './routes/mirror-router.ts'
 import { createReferenceCopy } from './routes/reference-copy.ts'
+import { rejectedRoute } from './routes/rejected-route.ts'
 import { copiedItemRoutes } from './routes/replica-items.ts'
 import { reportRoute } from './routes/report-route.ts'
 import { type Status, statusRoute } from './routes/status.ts'
@@ -103,6 +104,7 @@ export function createApi(parts: ApiParts): Api {
       filterTestRoute(reader),
       statusRoute(parts.status),
       reportRoute(days),
+      rejectedRoute(log),
       ...tokenRoutes({ tokens, clock, logger }),
       ticketRoute(tickets),
     ],

@@ -23,7 +23,7 @@ import { finishSwap } from './restore-swap.ts'
 import { createSqliteShards } from './shards.ts'
 import { createSqliteTable } from './table.ts'
 import { claimWriter } from './writer.ts'
-import { ensureLogTables, readRejectedRows, readSqliteRejectedHashes } from './writer-tables.ts'
+import { ensureLogTables, readRejectedPage, readSqliteRejectedHashes } from './writer-tables.ts'
 
 /** How the embedded log is opened. */
 export interface SqliteLogOptions {
@@ -105,9 +105,9 @@ export function logOver(
       signal.throwIfAborted()
       return archive.latest === 0 ? null : archive.oldest
     },
-    async rejected(limit) {
+    async rejectedPage(page) {
       open()
-      return readRejectedRows(db, limit)
+      return readRejectedPage(db, page)
     },
     async rejectedHashes(limit) {
       open()

@@ -2,7 +2,14 @@
  * Creates the SQL tables of the embedded log, and stores the writer's state rows, rejected items (unreadable items from
  * upstream) and the fence. The fence is a number that each new writer raises, so that earlier writers can no longer commit.
  */
-import { REJECTED_WINDOW_BYTES, type RejectedItem, type RowChanges, rejectedHash } from '../log/events.ts'
+import {
+  type KeptRejected,
+  REJECTED_WINDOW_BYTES,
+  type RejectedItem,
+  type RejectedPage,
+  type RowChanges,
+  rejectedHash,
+} from '../log/events.ts'
 import type { Database } from '../storage/database.ts'
 
 /** `journal_ends` keeps the last number of a journal, so that none is reused after all records have expired. */
@@ -65,15 +72,21 @@ export function writeRejected(db: Database, items: readonly RejectedItem[], most
   db.prepare('DELETE FROM rejected WHERE id <= (SELECT max(id) FROM rejected) - ?').run(most)
 }
 
-/** The newest rejected items, newest last. */
-export function readRejectedRows(db: Database, limit: number): RejectedItem[] {
-  return db
-    .prepare<RejectedItem>(
-      'SELECT raw, reason, guid, recordedtime FROM rejected ORDER BY id DESC LIMIT max(0, ?)',
+/** Rejected items before a place, the newest first. */
+export function readRejectedPage(db: Database, { before, limit, mostBytes }: RejectedPage): KeptRejected[] {
+  const found: KeptRejected[] = []
+  let bytes = 0
+  const rows = db
+    .prepare<KeptRejected>(
+      'SELECT id AS place, raw, reason, guid, recordedtime FROM rejected WHERE id < ? ORDER BY id DESC LIMIT max(0, ?)',
     )
-    .all(limit)
-    .map((row) => ({ ...row }))
-    .reverse()
+    .iterate(before ?? Number.MAX_SAFE_INTEGER, limit)
+  for (const row of rows) {
+    found.push({ ...row })
+    bytes += Buffer.byteLength(row.raw)
+    if (bytes >= mostBytes) break
+  }
+  return found
 }
 
 /** The hashes of the newest rejected items inside the window, newest last. */

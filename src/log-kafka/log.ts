@@ -5,8 +5,9 @@ import { aborted } from '../lifecycle/aborted.ts'
 import { type Clock, sleep } from '../lifecycle/clock.ts'
 import type {
   Commit,
+  KeptRejected,
   LogEnd,
-  RejectedItem,
+  RejectedPage,
   ReplicaStanding,
   RowChanges,
   StatusMessage,
@@ -29,7 +30,7 @@ import { statusRecord } from './client/records.ts'
 import { type Elections, groupElections, type OpenElections } from './group/leader.ts'
 import { followTopic } from './reading/follow.ts'
 import { oldestSequence } from './reading/offset-lookup.ts'
-import { readRejectedHashes, readRejectedRecords } from './reading/rejected.ts'
+import { readRejectedHashes, readRejectedPageOf } from './reading/rejected.ts'
 import { followStatusTopic } from './reading/status.ts'
 import { assignInGroup } from './shards/shard-group.ts'
 import { KafkaShards } from './shards/shards.ts'
@@ -272,9 +273,9 @@ class KafkaEventLog implements KafkaLog {
     )
   }
 
-  async rejected(limit: number): Promise<RejectedItem[]> {
+  async rejectedPage(page: RejectedPage): Promise<KeptRejected[]> {
     await this.#ready()
-    return readRejectedRecords(this.#reader, this.#topic(REJECTED), limit)
+    return readRejectedPageOf(this.#reader, this.#topic(REJECTED), page)
   }
 
   async rejectedHashes(limit: number): Promise<string[]> {

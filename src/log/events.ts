@@ -15,6 +15,19 @@ export interface RejectedItem {
   recordedtime: string
 }
 
+/** A rejected item as it is kept, with its place among the others: a later one has a greater place. */
+export interface KeptRejected extends RejectedItem {
+  readonly place: number
+}
+
+/** Which rejected items to read: at most `limit`, and none further once their texts have `mostBytes`. */
+export interface RejectedPage {
+  /** Only items of a smaller place; null: the newest. */
+  before: number | null
+  limit: number
+  mostBytes: number
+}
+
 /** Most bytes of rejected items that are read for their hashes; builds before this one stored items of any size whole. */
 export const REJECTED_WINDOW_BYTES = 64 * 1024 * 1024
 

@@ -4,7 +4,15 @@
  * every sentence of it for both implementations.
  */
 import type { Committed } from '../core/event.ts'
-import type { LogEnd, RejectedItem, ReplicaStanding, StatusMessage, Term, Writer } from './events.ts'
+import type {
+  KeptRejected,
+  LogEnd,
+  RejectedPage,
+  ReplicaStanding,
+  StatusMessage,
+  Term,
+  Writer,
+} from './events.ts'
 import type { Journal } from './journal.ts'
 import type { Requests } from './requests.ts'
 import type { Shards } from './shards.ts'
@@ -29,8 +37,8 @@ export interface Log {
   end(signal: AbortSignal): Promise<LogEnd>
   /** The sequence of the first event that is kept; null where none is. As `end` otherwise. */
   oldest(signal: AbortSignal): Promise<number | null>
-  /** The rejected items, newest last, at most `limit` of the newest. */
-  rejected(limit: number): Promise<RejectedItem[]>
+  /** Rejected items before a place, the newest first; empty at the end. */
+  rejectedPage(page: RejectedPage): Promise<KeptRejected[]>
   /**
    * The hashes (`rejectedHash`) of the newest rejected items, newest last, at most `limit`, and of no more than the newest
    * 64 MiB of them. Only a few items are in memory at a time.

@@ -1,4 +1,5 @@
 /** Pages at the limits and beyond them, from a real socket through the poller into the log, and from there to readers. */
+
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,6 +19,7 @@ import { temporaryDirectory } from '../support/bridge-process.ts'
 import { sharedBrokers } from '../support/kafka/for-tests.ts'
 import { kafkaLogOptions } from '../support/kafka/kafka-logs.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
+import { newestRejected } from '../support/newest-rejected.ts'
 import { watchEventLoop } from '../support/time/event-loop-hold.ts'
 
 /** Above this, Kafka would be near to count the process as dead. */
@@ -99,12 +101,12 @@ async function publishPage(name: PageName, { log, archive, shared }: OpenLog) {
   const running = Promise.all([replicator.run(stop.signal), ingest.poller.run(stop.signal)])
   const [items, rejected] = pages[name]
   const isShown = (): boolean => recentEvents.latest === archive.latest && itemsIn(archive) >= items
-  while (!isShown() || (await log.rejected(rejected)).length < rejected) await sleep(systemClock, 100)
+  while (!isShown() || (await newestRejected(log, rejected)).length < rejected) await sleep(systemClock, 100)
   const heldMs = longestMs()
   stop.abort()
   await running
   await ingest.close()
-  const stored = { items: itemsIn(archive), rejected: (await log.rejected(10_000)).length }
+  const stored = { items: itemsIn(archive), rejected: (await newestRejected(log, 10_000)).length }
   return { stored, heldMs, twice: twiceIn(archive) }
 }
 

@@ -17,6 +17,7 @@ import {
   sampleRejected,
   sequencesOf,
 } from '../log/samples.ts'
+import { newestRejected } from '../support/newest-rejected.ts'
 
 const folders: string[] = []
 const opened: Log[] = []
@@ -56,7 +57,7 @@ describe('the embedded log on disk', () => {
     expect(next.state).toEqual(before)
     await next.commit({ events: [sampleEvent(4)] })
     expect(sequencesOf(await followed(log, 0, 4))).toEqual([1, 2, 3, 4])
-    expect(await log.rejected(5)).toEqual([sampleRejected(1)])
+    expect(await newestRejected(log, 5)).toEqual([sampleRejected(1)])
     expect(await log.table('tokens').load()).toEqual(new Map([['a', { name: 'one' }]]))
   })
 
@@ -90,7 +91,7 @@ describe('the embedded log on disk', () => {
       await expect(writer.commit(commit)).rejects.toThrow('refused')
       archive.db.exec('DROP TRIGGER refuse')
       expect(archive.latest).toBe(2)
-      expect(await log.rejected(9)).toEqual([])
+      expect(await newestRejected(log, 9)).toEqual([])
       expect((await claimed(log)).state.head).toMatchObject({ sequence: 2, cursor: 'one' })
     },
   )

@@ -3,14 +3,16 @@
  * disks) has its own tests. A behaviour that an adapter needs and this suite lacks is added here first. `takeovers.ts`
  * tests two writers.
  */
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { emptyDay } from '../../src/core/calendar/day-record.ts'
 import type { Committed, NewEvent } from '../../src/core/event.ts'
 import { isBridgeError } from '../../src/errors.ts'
 import type { PollerWriter } from '../../src/ingest/writer-state/poller-writer.ts'
-import { COMMIT_LIMIT, rejectedHash } from '../../src/log/events.ts'
+import { COMMIT_LIMIT, type KeptRejected, type RejectedItem, rejectedHash } from '../../src/log/events.ts'
 import type { FaultHooks } from '../../src/log/fault-hooks.ts'
 import type { Log } from '../../src/log/log.ts'
+import { newestRejected } from '../support/newest-rejected.ts'
 import { describeRequests } from './requests.ts'
 import {
   claimed,
@@ -272,9 +274,26 @@ export function describeLog(name: string, open: OpenLog): void {
         const writer = await claimed(log)
         await writer.commit({ events: [], rejected: [sampleRejected(1), sampleRejected(2)] })
         await writer.commit({ events: [sampleEvent(1)], rejected: [{ ...sampleRejected(3), guid: 'g' }] })
-        expect(await log.rejected(2)).toEqual([sampleRejected(2), { ...sampleRejected(3), guid: 'g' }])
-        expect(await log.rejected(10)).toHaveLength(3)
-        expect(await log.rejected(0)).toEqual([])
+        expect(await newestRejected(log, 2)).toEqual([sampleRejected(2), { ...sampleRejected(3), guid: 'g' }])
+        expect(await newestRejected(log, 10)).toHaveLength(3)
+        expect(await newestRejected(log, 0)).toEqual([])
+      })
+
+      it('pages through the rejected records, newest first, bounded by number and bytes', async () => {
+        const writer = await claimed(log)
+        const items = [1, 2, 3, 4, 5].map(sampleRejected)
+        expect(await log.rejectedPage({ before: null, limit: 2, mostBytes: 1e6 })).toEqual([])
+        for (const item of items) await writer.commit({ events: [], rejected: [item] })
+        const pages: RejectedItem[][] = []
+        for (let before: number | null = null; ; ) {
+          const page: KeptRejected[] = await log.rejectedPage({ before, limit: 2, mostBytes: 1e6 })
+          pages.push(page.map(({ place: _, ...item }) => item))
+          if (page.length === 0) break
+          before = page.at(-1)?.place ?? null
+        }
+        expect(pages).toEqual([items.slice(3).reverse(), items.slice(1, 3).reverse(), items.slice(0, 1), []])
+        const small = await log.rejectedPage({ before: null, limit: 5, mostBytes: 1 })
+        expect(small.length).toBeGreaterThanOrEqual(1)
       })
 
       it('returns the newest rejected records by hash, newest last', async () => {
@@ -348,7 +367,7 @@ export function describeLog(name: string, open: OpenLog): void {
         const next = await claimed(log)
         expect(next.state.head).toMatchObject({ sequence: 0, cursor: null })
         expect([...next.state.ledger]).toEqual([[START_MS, { poll: 1 }]])
-        expect(await log.rejected(10)).toEqual([])
+        expect(await newestRejected(log, 10)).toEqual([])
         await next.commit({ events: sampleEvents(1, 2) })
         expect(sequencesOf(await followed(log, 0, 2))).toEqual([1, 2])
       })
@@ -360,7 +379,7 @@ export function describeLog(name: string, open: OpenLog): void {
         delete faultHooks.afterCommit
         const next = await claimed(log)
         expect(next.state.head).toMatchObject({ sequence: 2, cursor: 'next' })
-        expect(await log.rejected(10)).toHaveLength(1)
+        expect(await newestRejected(log, 10)).toHaveLength(1)
         expect(idsOf(await followed(log, 0, 2))).toEqual(idsOf(sampleEvents(1, 2)))
       })
 
@@ -567,7 +586,7 @@ export function describeLog(name: string, open: OpenLog): void {
         await log.close()
         await expect(log.campaign(signal)).rejects.toThrow('closed')
         await expect(log.claim(term, signal)).rejects.toThrow('closed')
-        await expect(log.rejected(1)).rejects.toThrow('closed')
+        await expect(newestRejected(log, 1)).rejects.toThrow('closed')
         await expect(log.rejectedHashes(1)).rejects.toThrow('closed')
         await expect(table.put('a', 1)).rejects.toThrow('closed')
         await expect(writer.commit({ events: [] })).rejects.toMatchObject({ code: 'log_fenced' })

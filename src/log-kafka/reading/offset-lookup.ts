@@ -51,6 +51,15 @@ export async function oldestSequence(partitions: PartitionClient, topic: string)
   return first === null ? null : sequenceOf(first)
 }
 
+/** Which of the newest records to read. */
+export interface NewestWindow {
+  /** Only records of a smaller offset. */
+  before?: number
+  limit: number
+  /** Bytes of values after which no further record is read. */
+  mostBytes?: number
+}
+
 /**
  * What `read` makes of the newest committed records, oldest first: at most `limit`, and none further once `mostBytes` of
  * values were read. Reads ranges backwards from the end: the first in full, and drops a later one that exceeds the limit.
@@ -58,20 +67,21 @@ export async function oldestSequence(partitions: PartitionClient, topic: string)
 export async function newest<T>(
   partitions: PartitionClient,
   topic: string,
-  { limit, mostBytes = Number.POSITIVE_INFINITY }: { limit: number; mostBytes?: number },
+  { before: end = Number.POSITIVE_INFINITY, limit, mostBytes = Number.POSITIVE_INFINITY }: NewestWindow,
   read: (record: KafkaRecord) => T,
 ): Promise<T[]> {
   const { earliest, lastStable } = await partitions.offsets(topic)
   let found: T[] = []
   let bytes = 0
-  let to = lastStable
+  const last = Math.min(lastStable, end)
+  let to = last
   for (let range = FIRST_RANGE; to > earliest && found.length < limit; range *= 2) {
     const from = Math.max(earliest, to - range)
     const before: T[] = []
     const isComplete = await eachBetween(partitions, topic, from, to, (record) => {
       before.push(read(record))
       bytes += record.value?.length ?? 0
-      return bytes < mostBytes || to === lastStable
+      return bytes < mostBytes || to === last
     })
     if (isComplete) found = [...before, ...found]
     if (bytes >= mostBytes) break

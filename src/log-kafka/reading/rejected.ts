@@ -1,21 +1,27 @@
 /** Reads the newest rejected items (upstream items that could not be read), or only their hashes, from their Kafka topic. */
-import { REJECTED_WINDOW_BYTES, type RejectedItem } from '../../log/events.ts'
+import { type KeptRejected, REJECTED_WINDOW_BYTES, type RejectedPage } from '../../log/events.ts'
 import { boundedRead } from '../client/bounded-read.ts'
 import type { LogParts } from '../client/connection.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
 import { rejectedHashOf, rejectedOf } from '../client/records.ts'
-import { newest } from './offset-lookup.ts'
+import { type NewestWindow, newest } from './offset-lookup.ts'
 import { waitForStableOffset } from './stable-offset.ts'
 
 /**
- * The newest rejected items, newest last, at most `limit`. Waits up to 2 s for open transactions.
+ * Rejected items before a place, the newest first. A place is an offset. Waits up to 2 s for open transactions.
  * @throws BridgeError `log_unavailable`
  */
-export function readRejectedRecords(parts: LogParts, topic: string, limit: number): Promise<RejectedItem[]> {
-  return readNewest(parts, topic, { limit }, rejectedOf)
+export async function readRejectedPageOf(
+  parts: LogParts,
+  topic: string,
+  { before, ...window }: RejectedPage,
+): Promise<KeptRejected[]> {
+  const read = (record: KafkaRecord): KeptRejected => ({ ...rejectedOf(record), place: record.offset })
+  const found = await readNewest(parts, topic, { ...window, ...(before !== null && { before }) }, read)
+  return found.reverse()
 }
 
-/** As `readRejectedRecords`, the hashes, of no more than REJECTED_WINDOW_BYTES. Keeps no texts in memory. */
+/** As `readRejectedPageOf`, the hashes of the newest items, newest last, of no more than REJECTED_WINDOW_BYTES. Keeps no texts in memory. */
 export function readRejectedHashes(parts: LogParts, topic: string, limit: number): Promise<string[]> {
   return readNewest(parts, topic, { limit, mostBytes: REJECTED_WINDOW_BYTES }, rejectedHashOf)
 }
@@ -23,7 +29,7 @@ export function readRejectedHashes(parts: LogParts, topic: string, limit: number
 async function readNewest<T>(
   parts: LogParts,
   topic: string,
-  window: { limit: number; mostBytes?: number },
+  window: NewestWindow,
   read: (record: KafkaRecord) => T,
 ): Promise<T[]> {
   if (window.limit <= 0) return []

@@ -2,6 +2,7 @@
  * Tests that the table of rights in docs/run/kafka-security.md suffices on a broker with an authorizer, and that
  * errors name the missing right.
  */
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -23,6 +24,7 @@ import { kafkaClient } from '../../support/kafka/clients.ts'
 import { type KafkaCluster, startCluster } from '../../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../../support/kafka/for-tests.ts'
 import { kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
+import { newestRejected } from '../../support/newest-rejected.ts'
 import { eventAt } from '../../support/store.ts'
 
 const runtime = await kafkaRuntime()
@@ -148,7 +150,7 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
       await writer.commit({ events: [eventAt(1), eventAt(2)], rejected: [sampleRejected(1)] })
       await log.table('words').put('one', 'written by the poller')
       expect(await followed(log, 0, 2)).toHaveLength(2)
-      expect(await log.rejected(10)).toHaveLength(1)
+      expect(await newestRejected(log, 10)).toHaveLength(1)
     } finally {
       await log.close()
     }
@@ -158,7 +160,7 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
     const log = logAs('reader')
     try {
       expect(await followed(log, 0, 2)).toHaveLength(2)
-      expect(await log.rejected(10)).toHaveLength(1)
+      expect(await newestRejected(log, 10)).toHaveLength(1)
       await log.table('words').put('two', 'written by the reader')
       expect(await log.table('words').load()).toEqual(
         new Map([

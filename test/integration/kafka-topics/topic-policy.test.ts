@@ -1,4 +1,5 @@
 /** Tests the start on a cluster with a policy for new topics, and one that allows unclean elections of leaders. */
+
 import { join } from 'node:path'
 import kafkajs from 'kafkajs'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -12,6 +13,7 @@ import { type KafkaCluster, startCluster } from '../../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../../support/kafka/for-tests.ts'
 import { createLogKeeper, kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
+import { newestRejected } from '../../support/newest-rejected.ts'
 import { compileJava, hasTool } from '../../support/tools.ts'
 
 const MIB = 1024 * 1024
@@ -120,7 +122,7 @@ describe.skipIf(runtime === null || jars === null)('a cluster with a policy for 
     const commit = { events: [], rejected: [sampleRejected(0), huge] }
     await expect((await claimed(log)).commit(commit)).rejects.toMatchObject({ code: 'log_unknown' })
     await (await claimed(log)).commit(commit)
-    const [small, cut] = await log.rejected(9)
+    const [small, cut] = await newestRejected(log, 9)
     expect(small).toEqual(sampleRejected(0))
     expect(cut?.raw).toBe('z'.repeat(1_000_000))
     expect(cut?.reason).toContain('only its first 1000000 of 9437184 bytes are kept')

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import { disclosuresRoute } from '../../../src/api/routes/disclosures-route.ts'
 import { filterTestRoute } from '../../../src/api/routes/filter-test-route.ts'
+import { rejectedRoute } from '../../../src/api/routes/rejected-route.ts'
 import { ticketRoute } from '../../../src/api/routes/ticket-route.ts'
 import { tokenRoutes } from '../../../src/api/routes/token-routes.ts'
 import type { Reader } from '../../../src/archive/reading/reader.ts'
@@ -197,6 +198,7 @@ export async function startApi(
       filterTestRoute(reader),
       ...tokenRoutes({ tokens, clock, logger }),
       ticketRoute(tickets),
+      rejectedRoute(log),
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({
         endpoints,

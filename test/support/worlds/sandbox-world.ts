@@ -2,6 +2,7 @@
  * Runs the real sandbox, poller, log and archive over real sockets on one virtual clock: ten market minutes take about
  * a second. When no I/O is in progress, the clock jumps to the next timer. `world-verdict.ts` checks the result.
  */
+
 import { RecentEvents } from '../../../src/archive/reading/recent-events.ts'
 import { Replicator } from '../../../src/archive/replica/replicator.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
@@ -22,6 +23,7 @@ import type { Truth } from '../../../src/sandbox/market/market.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Usage } from '../../../src/sandbox/usage.ts'
 import type { KeptLine } from '../keeping-logger.ts'
+import { newestRejected } from '../newest-rejected.ts'
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts'
 import { type WholePage, type WireWatch, watchWire } from './wire-watch.ts'
 
@@ -308,7 +310,7 @@ function createLives(parts: {
     ingest: () => living().ingest,
     log: () => {
       const { archive, log } = living()
-      return { events: () => archive.committed(0, 1_000_000), rejected: () => log.rejected(100_000) }
+      return { events: () => archive.committed(0, 1_000_000), rejected: () => newestRejected(log, 100_000) }
     },
     awaitsAnswer: () => asked !== null && asked === living().ingest.poller.state.request,
     fault: () => current?.fault ?? null,

@@ -3,6 +3,7 @@
  * each commit, the revisions that the poller looks up, in the end every event and rejected item. Where all are equal, the
  * poller would have done the same on the real log.
  */
+
 import { isDeepStrictEqual } from 'node:util'
 import type { Committed, NewEvent } from '../../../../src/core/event.ts'
 import { isBridgeError } from '../../../../src/errors.ts'
@@ -11,6 +12,7 @@ import { type PollerCommit, PollerWriter } from '../../../../src/ingest/writer-s
 import type { WriterState } from '../../../../src/ingest/writer-state/rows.ts'
 import { rejectedHash } from '../../../../src/log/events.ts'
 import type { FaultHooks } from '../../../../src/log/fault-hooks.ts'
+import { newestRejected } from '../../newest-rejected.ts'
 import type { LogOperation, RecordedWorld } from './operations.ts'
 import type { RealLog } from './real-log.ts'
 
@@ -73,7 +75,7 @@ class Replay {
     const { end, events, rejected } = this.#world
     const difference = (await this.#die()) ?? (await this.#claim(end, rejected.length))
     if (difference !== null) return difference
-    const items = await this.#real.log.rejected(ALL_REJECTED)
+    const items = await newestRejected(this.#real.log, ALL_REJECTED)
     const stored = this.#real.archive.committed(0, events.length + 1)
     const expected = events.map((event) => ({ ...event, epoch: this.#epoch ?? '' }))
     return (
