@@ -63,7 +63,7 @@ test('of two candidates one edit away, a missing letter wins over a wrong letter
 })
 
 test.each([
-  ['BRIDGE_TOKEN', 'BRIDGE_ADMIN_TOKEN'],
+  ['BRIDGE_SECRET', 'BRIDGE_SECRET_KEY'],
   ['BRIDGE_UPSTREAM_QUOTA', 'BRIDGE_UPSTREAM_WEEKLY_QUOTA'],
   ['BRIDGE_UPSTREAM_URL_FILE', 'BRIDGE_UPSTREAM_URL'],
   ['BRIDGE_PORT', 'BRIDGE_HTTP_PORT'],
