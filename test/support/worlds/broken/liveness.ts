@@ -194,8 +194,8 @@ function longestBlindMs(world: World): number {
 /**
  * From visible to held. A content at the front is one that a poll by cursor shows whatever cursor is in use: no content
  * before it has a later place. The first good poll after it became visible brings its event, or an open gap over its time,
- * within the two seconds for which a fill is waited for; the poll after it where only the items show the present, because
- * the newest of them may count as stamped ahead. How soon that poll comes, the bounds of pauses say.
+ * within the two seconds for which a fill is waited for; the second poll after it where only the items show the present,
+ * because the newest of them may count as stamped ahead, and polls by date then ask up to the present that older ones show. How soon that poll comes, the bounds of pauses say.
  */
 function unheldAtFront(
   world: World,
@@ -216,7 +216,7 @@ function unheldAtFront(
   const front = frontOf(upstream, world.firstAnswerMs ?? Number.POSITIVE_INFINITY, given)
   for (const { entry, visibleMs } of front) {
     while ((goodMs[poll] ?? Number.POSITIVE_INFINITY) < visibleMs) poll += 1
-    const polledMs = goodMs[given.isWithoutClock ? poll + 1 : poll]
+    const polledMs = goodMs[given.isWithoutClock ? poll + 2 : poll]
     if (polledMs === undefined) break
     const { item, text } = entry
     if (item.toMs <= polledMs || unseen.has(entry)) continue
