@@ -22,6 +22,8 @@ const tagSentences: Readonly<Record<string, string>> = {
   filters: 'Filters, tried out.',
   webhooks: 'Endpoints of webhooks: their settings, attempts, deliveries and replays.',
   tokens: 'Who may do what.',
+  me: 'The token that asks.',
+  rejected: 'Items that could not be read.',
   tickets: 'What opens a WebSocket or an EventSource in a browser.',
   status: 'How the bridge is.',
   report: 'What each day brought.',
