@@ -42,6 +42,7 @@ import {
   endpointView,
   endpointWithSecretSchema,
   entityTag,
+  isKnownToClient,
 } from './endpoint-view.ts'
 import type { SecretBox } from './secrets.ts'
 import { storedHeaders, withStoredHeaders } from './stored-headers.ts'
@@ -109,13 +110,11 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       path: ONE,
       scope: 'webhooks:read',
       requireTarget,
-      summary: `One endpoint: ${ENDPOINT_SHAPE}, with its \`ETag\`.`,
+      summary: `One endpoint: ${ENDPOINT_SHAPE}, with its \`ETag\`. With \`If-None-Match\` 304 where the \`ETag\` is still that one.`,
       parameters: {},
-      answers: { 200: ONE_ANSWER },
-      async handle(call) {
-        call.query.check()
-        sendEndpoint(call, 200, endpointOf(call, options.endpoints), options.secrets)
-      },
+      headers: { 'If-None-Match': 'Answers 304 where the `ETag` of the endpoint is still this one.' },
+      answers: { 200: ONE_ANSWER, 304: { meaning: 'It is unchanged.', headers: ONE_ANSWER.headers ?? {} } },
+      handle: async (call) => show(call, options),
     },
     {
       method: 'PATCH',
@@ -210,6 +209,13 @@ async function create(call: Call, options: EndpointRoutesOptions): Promise<void>
   logger.info('endpoint.created', { endpointId: id, tenant, by: caller.tokenId })
   const headers = { ETag: entityTag(made), Location: `${PATH}/${id}` }
   sendJson(response, 201, Buffer.from(JSON.stringify({ ...endpointView(made, secrets), secret })), headers)
+}
+
+function show(call: Call, { endpoints, secrets }: EndpointRoutesOptions): void {
+  call.query.check()
+  const endpoint = endpointOf(call, endpoints)
+  if (!isKnownToClient(call.request, endpoint)) return sendEndpoint(call, 200, endpoint, secrets)
+  call.response.writeHead(304, { ETag: entityTag(endpoint), 'Cache-Control': 'no-store' }).end()
 }
 
 async function list(

@@ -1,6 +1,6 @@
 /**
- * Defines and builds the JSON form of an endpoint that the API returns, and checks `If-Match` against the
- * endpoint's state.
+ * Defines and builds the JSON form of an endpoint that the API returns, and compares `If-Match` and
+ * `If-None-Match` with the endpoint's state.
  */
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'
@@ -72,12 +72,21 @@ export function entityTag({ version }: Endpoint): string {
  */
 export function checkIfMatch(request: IncomingMessage, endpoint: Endpoint): void {
   const wanted = request.headers['if-match']
-  if (wanted === undefined) return
-  const tags = wanted.split(',').map((tag) => tag.trim())
-  if (tags.includes('*') || tags.includes(entityTag(endpoint))) return
+  if (wanted === undefined || names(wanted, entityTag(endpoint))) return
   throw new HttpProblem(
     'precondition_failed',
     'the endpoint has changed since the ETag in If-Match; GET it again before you change it',
     { headers: { ETag: entityTag(endpoint) } },
   )
+}
+
+/** Whether `If-None-Match` names the endpoint as it is: the client has it already. Proxies may have made its tag weak. */
+export function isKnownToClient(request: IncomingMessage, endpoint: Endpoint): boolean {
+  const known = request.headers['if-none-match']
+  return known !== undefined && names(known.replaceAll('W/"', '"'), entityTag(endpoint))
+}
+
+function names(header: string, tag: string): boolean {
+  const tags = header.split(',').map((one) => one.trim())
+  return tags.includes('*') || tags.includes(tag)
 }

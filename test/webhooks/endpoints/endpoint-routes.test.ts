@@ -267,6 +267,20 @@ describe('changing an endpoint', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 412])
   })
 
+  test('answers 304 to If-None-Match with the present ETag, and 200 after a change', async () => {
+    await using api = await startApi()
+    const path = `/v1/webhooks/${(await make(api)).id}`
+    const seen = (await ask(api, TOKEN, path)).headers.get('etag') ?? ''
+    const asked = (match: string) => ask(api, TOKEN, path, 'GET', undefined, { 'if-none-match': match })
+    for (const match of [seen, `W/${seen}`, `"x", ${seen}`, '*']) {
+      const same = await asked(match)
+      expect([match, same.status, same.text, same.headers.get('etag')]).toEqual([match, 304, '', seen])
+    }
+    for (const match of ['"x"', seen.slice(1, -1)]) expect((await asked(match)).status).toBe(200)
+    await ask(api, TOKEN, path, 'PATCH', { maxConcurrency: 1 })
+    expect(await asked(seen)).toMatchObject({ status: 200, body: { maxConcurrency: 1 } })
+  })
+
   test('pauses and resumes by PATCH, disables and enables by separate paths', async () => {
     await using api = await startApi()
     const { id } = await make(api)
