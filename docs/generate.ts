@@ -27,6 +27,7 @@ import { logEvents } from '../src/obs/log-events.ts'
 import { createLogger } from '../src/obs/logger.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
 import { Endpoints } from '../src/registry/endpoints.ts'
+import { IdempotencyKeys } from '../src/registry/idempotency-keys.ts'
 import type { Tickets } from '../src/registry/tickets.ts'
 import { Tokens } from '../src/registry/tokens.ts'
 import { fileNames } from '../src/settings/environment.ts'
@@ -285,7 +286,8 @@ export function documentedRoutes(): AnyRoute[] {
   const tokens = new Tokens({ log: createMemoryLog(), clock: systemClock, logger })
   const endpoints = new Endpoints({ log: createMemoryLog(), clock: systemClock, logger })
   const rules = addressRules({ allowNets: [], allowHttp: false, ports: [] })
-  const hooks = { endpoints, reader, rules, secrets: noSecrets, clock: systemClock, logger }
+  const idempotencyKeys = new IdempotencyKeys({ log: createMemoryLog(), clock: systemClock, logger })
+  const hooks = { endpoints, idempotencyKeys, reader, rules, secrets: noSecrets, clock: systemClock, logger }
   const recovery = wireReplays({
     ...hooks,
     log: createMemoryLog(),

@@ -42,8 +42,9 @@ const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } a
 /** Methods that a browser may use across origins below a mount. */
 const MOUNTED_METHODS = 'GET, HEAD'
 /** Headers that a browser may send and read. */
-const CORS_REQUEST_HEADERS = 'Authorization, X-Api-Key, Last-Event-ID, Content-Type, If-Match'
-const CORS_ANSWER_HEADERS = 'Retry-After, Allow, WWW-Authenticate, ETag, Location'
+const CORS_REQUEST_HEADERS =
+  'Authorization, X-Api-Key, Last-Event-ID, Content-Type, If-Match, If-None-Match, Idempotency-Key'
+const CORS_ANSWER_HEADERS = 'Retry-After, Allow, WWW-Authenticate, ETag, Location, Idempotent-Replayed'
 const CORS_MAX_AGE_SECONDS = '600'
 
 /** The app. Give it to `listen`. */

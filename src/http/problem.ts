@@ -42,6 +42,11 @@ export const problemCodes = {
   body_too_large: [413, 'Body too large', 'Send at most the bytes that `detail` names.'],
   url_too_long: [414, 'Address too long', 'Keep the address below 16 KB; split long lists.'],
   media_type_unsupported: [415, 'Wrong media type', 'Send JSON with `Content-Type: application/json`.'],
+  idempotency_key_reused: [
+    422,
+    'Key of another request',
+    'Send the request that had this `Idempotency-Key` first, or a new key.',
+  ],
   upgrade_required: [426, 'Upgrade required', 'Open this path with a WebSocket client, version 13.'],
   too_many: [429, 'Too many at a time', 'Come back after `Retry-After` seconds, when others have ended.'],
   headers_too_large: [431, 'Headers too large', 'Keep all headers below 16 KB.'],

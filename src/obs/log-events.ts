@@ -62,6 +62,10 @@ export const logEvents = {
     'New HTTP connections are closed at once because the limit of open files allows no more.',
   'http.request_failed':
     'An HTTP request failed because of an internal error of the bridge and was answered with status 500.',
+  'idempotency_key.removal_delayed':
+    'Values of Idempotency-Key whose day is over could not be removed from the log yet; it is retried.',
+  'idempotency_key.unreadable':
+    'A stored value of Idempotency-Key cannot be read by this version; a repeated request with it acts again.',
   'items.beyond_retention':
     'Items older than the retention of the log were not published: they may have been published before and dropped by age.',
   'kafka.client_message': 'The Kafka client library wrote this message.',

@@ -12,6 +12,7 @@ import type { Log } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { Endpoints } from '../registry/endpoints.ts'
+import { IdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { type AddressSettings, addressRules } from './address/rules.ts'
 import { ATTEMPTS_FILE, AttemptHistory } from './attempts/attempt-history.ts'
 import { journalSink } from './attempts/attempt-pages.ts'
@@ -83,7 +84,8 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
     account.attempted(attempted)
     attempts.queue.add(attempted)
   }
-  const shared = { ...options, secrets, attempt: sender.attempt, onAttempted }
+  const idempotencyKeys = new IdempotencyKeys(options)
+  const shared = { ...options, idempotencyKeys, secrets, attempt: sender.attempt, onAttempted }
   const replays = wireReplays({
     ...shared,
     history: attempts.history,
@@ -106,10 +108,12 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
   const { history } = attempts
   if (history !== null) roles.push({ name: 'attempts', run: (signal) => history.run(signal) })
   if (serves && history !== null) {
+    roles.push({ name: 'idempotency keys', run: (signal) => idempotencyKeys.run(signal) })
     routes.push(
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({
         endpoints,
+        idempotencyKeys,
         reader,
         secrets,
         rules,

@@ -10,7 +10,8 @@ export const COMMANDS_TABLE = 'webhook-commands'
 
 const count = z.int().min(0)
 
-const replay = z.object({
+/** Reads a replay command. */
+export const replayCommand = z.object({
   kind: z.literal('replay'),
   epoch: z.string(),
   after: count,
@@ -45,7 +46,7 @@ const notification = z.object({
   atMs: count,
 })
 const anyCommand = z.discriminatedUnion('kind', [
-  replay,
+  replayCommand,
   countDead,
   counted,
   hasten,
@@ -55,7 +56,7 @@ const anyCommand = z.discriminatedUnion('kind', [
 ])
 
 /** Begin a replay: of what follows `after`, up to `until`, in the log of that epoch. */
-export type ReplayCommand = z.output<typeof replay>
+export type ReplayCommand = z.output<typeof replayCommand>
 /** Count the dead deliveries after `after`, up to `until`: only the process that works on the endpoint knows them. */
 export type CountCommand = z.output<typeof countDead>
 /** Disable the endpoint, and notify the tenant's other endpoints that opted in. */

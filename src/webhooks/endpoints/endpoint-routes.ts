@@ -2,12 +2,13 @@
  * Serves `/v1/webhooks`: creates, lists, changes and deletes the webhook endpoints of a tenant, and
  * rotates their secrets.
  */
+import { z } from 'zod'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'
 import { newSecret } from '../../core/signature.ts'
 import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
-import { HttpProblem } from '../../http/problem.ts'
+import { HttpProblem, retryLater } from '../../http/problem.ts'
 import { type Call, type Route, type RouteAnswer, sendJson } from '../../http/route.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
@@ -17,8 +18,10 @@ import {
   type NoRoom,
 } from '../../registry/endpoint-room.ts'
 import type { Endpoint, EndpointChange, Endpoints } from '../../registry/endpoints.ts'
+import type { IdempotencyKeys, OnceSteps } from '../../registry/idempotency-keys.ts'
 import { isId, newId } from '../../registry/ids.ts'
 import type { AddressRules } from '../address/rules.ts'
+import { actOnce, IDEMPOTENCY_KEY, KEY_REUSED, REPLAYED } from './act-once.ts'
 import {
   checkLoaded,
   endpointOf,
@@ -33,7 +36,7 @@ import {
   readChange,
   readCreation,
 } from './endpoint-request.ts'
-import { rotated } from './endpoint-secrets.ts'
+import { rotated, signingSecrets } from './endpoint-secrets.ts'
 import { startOf } from './endpoint-start.ts'
 import {
   checkIfMatch,
@@ -63,6 +66,7 @@ const PAGE_BYTES = 4 * 1024 * 1024
 /** What the routes work with. */
 export interface EndpointRoutesOptions {
   endpoints: Endpoints
+  idempotencyKeys: IdempotencyKeys
   reader: Reader
   secrets: SecretBox
   rules: AddressRules
@@ -83,17 +87,25 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       method: 'POST',
       path: PATH,
       scope: 'webhooks:write',
-      summary: `Makes an endpoint: 201 with ${ENDPOINT_SHAPE.slice(0, -2)}, secret}\`; \`secret\` is shown here only. At most ${MAX_ENDPOINTS_PER_TENANT} a tenant. See [webhooks.md](webhooks.md).`,
+      summary: `Makes an endpoint: 201 with ${ENDPOINT_SHAPE.slice(0, -2)}, secret}\`; \`secret\` is shown here only. At most ${MAX_ENDPOINTS_PER_TENANT} a tenant. Takes \`Idempotency-Key\`. See [webhooks.md](webhooks.md).`,
       parameters: {},
       body: { maxBytes: MAX_ENDPOINT_BODY_BYTES, schema: creationBody(options.rules, 0) },
+      headers: IDEMPOTENCY_KEY,
       answers: {
         201: {
           meaning: 'The endpoint, with its secret.',
           schema: endpointWithSecretSchema,
-          headers: { ...ONE_ANSWER.headers, Location: 'The path of the endpoint.' },
+          headers: { ...ONE_ANSWER.headers, ...REPLAYED, Location: 'The path of the endpoint.' },
         },
       },
-      problems: ['filter_invalid', 'cursor_invalid', 'cursor_too_old', 'limit_reached'],
+      problems: [
+        'filter_invalid',
+        'cursor_invalid',
+        'cursor_too_old',
+        'limit_reached',
+        KEY_REUSED,
+        'too_many',
+      ],
       handle: (call) => create(call, options),
     },
     {
@@ -185,30 +197,55 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
   ]
 }
 
+/** What a request to create makes: a repeat of it must make the same. */
+const endpointPlan = z.object({ id: z.string(), start: z.string(), wrapped: z.string() })
+
 async function create(call: Call, options: EndpointRoutesOptions): Promise<void> {
   const { endpoints, reader, secrets, rules, clock, logger } = options
   const { query, body, caller, response } = call
   query.check()
   const { since, headers: own, ...wanted } = readCreation(body, rules, clock.now(), caller.seesAllTenants)
   checkLoaded(endpoints)
-  requireCompleteReplica(reader.replica)
-  const start = startOf(since, reader, clock.now())
-  const id = newId('ep', clock.now())
-  const secret = newSecret()
   const { tenant } = caller
-  const made = await endpoints.create({
-    ...wanted,
-    id,
-    tenant,
-    start,
-    headers: storedHeaders(own, id, secrets),
-    status: 'active',
-    secrets: [{ wrapped: secrets.wrap(secret, id), untilMs: null }],
-  })
-  if (made === 'tenant_full' || made === 'full') throw noRoom(made)
-  logger.info('endpoint.created', { endpointId: id, tenant, by: caller.tokenId })
-  const headers = { ETag: entityTag(made), Location: `${PATH}/${id}` }
-  sendJson(response, 201, Buffer.from(JSON.stringify({ ...endpointView(made, secrets), secret })), headers)
+  const steps: OnceSteps<z.output<typeof endpointPlan>> = {
+    schema: endpointPlan,
+    async prepare() {
+      requireCompleteReplica(reader.replica)
+      const id = newId('ep', clock.now())
+      const start = startOf(since, reader, clock.now())
+      return { id, start, wrapped: secrets.wrap(newSecret(), id) }
+    },
+    async act({ id, start, wrapped }, { isRepeat, isDone }) {
+      if (isRepeat && (await isThere(id, isDone, endpoints))) return
+      const made = await endpoints.create({
+        ...wanted,
+        ...{ id, tenant, start, status: 'active' },
+        headers: storedHeaders(own, id, secrets),
+        secrets: [{ wrapped, untilMs: null }],
+      })
+      if (made === 'tenant_full' || made === 'full') throw noRoom(made)
+      logger.info('endpoint.created', { endpointId: id, tenant, by: caller.tokenId })
+    },
+  }
+  const { plan, headers } = await actOnce(call, options.idempotencyKeys, steps)
+  const made = endpoints.get(plan?.id ?? '')
+  if (made === null) throw unknownEndpoint()
+  const secret = signingSecrets(made, secrets, clock.now())[0]
+  const all = { ...headers, ETag: entityTag(made), Location: `${PATH}/${made.id}` }
+  sendJson(response, 201, Buffer.from(JSON.stringify({ ...endpointView(made, secrets), secret })), all)
+}
+
+/**
+ * Whether the endpoint that an earlier request made, or began to make, exists. One that this node does not know may have
+ * come to another node only just now.
+ * @throws HttpProblem `idempotency_key_reused` where it was deleted since, `unavailable` while this node does not know it
+ */
+async function isThere(id: string, isDone: boolean, endpoints: Endpoints): Promise<boolean> {
+  if (endpoints.get(id) !== null) return true
+  const isAbsent = (await endpoints.absent([id])).length > 0
+  if (!isAbsent) throw retryLater('unavailable', 'this node has not read the endpoint of this key yet')
+  if (!isDone) return false
+  throw new HttpProblem(KEY_REUSED, 'the endpoint of this Idempotency-Key was deleted; send another key')
 }
 
 function show(call: Call, { endpoints, secrets }: EndpointRoutesOptions): void {

@@ -12,11 +12,13 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import { createPlaces } from '../../lifecycle/places.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
+import type { IdempotencyKeys, OnceSteps } from '../../registry/idempotency-keys.ts'
 import { newId } from '../../registry/ids.ts'
 import type { AttemptHistory } from '../attempts/attempt-history.ts'
-import type { ReplayCommand } from '../commands/command-rows.ts'
+import { replayCommand } from '../commands/command-rows.ts'
 import { type Commands, MOST_WAITING_REPLAYS } from '../commands/commands.ts'
 import { MOST_WAITING } from '../delivery-state/endpoint-backlog.ts'
+import { actOnce, IDEMPOTENCY_KEY, KEY_REUSED, REPLAYED } from '../endpoints/act-once.ts'
 import { endpointOf, ONE_ENDPOINT_PATH } from '../endpoints/endpoint-of.ts'
 import { COUNT_MS, countReplay, type ReplayCount } from './replay-count.ts'
 import { MAX_REPLAY_BODY_BYTES, readReplay, replayBody } from './replay-request.ts'
@@ -33,6 +35,7 @@ type Counts = (tenant: string, count: () => Promise<ReplayCount>) => Promise<Rep
 export interface ReplayRouteOptions {
   endpoints: Endpoints
   commands: Commands
+  idempotencyKeys: IdempotencyKeys
   reader: Reader
   findEvents: FindEvents
   /** Knows which deliveries wait; null: nothing does here. */
@@ -64,17 +67,31 @@ export function replayRoute(options: ReplayRouteOptions): Route {
     path: `${ONE_ENDPOINT_PATH}/replay`,
     scope: 'webhooks:replay',
     requireTarget: (target) => void endpointOf(target, options.endpoints),
-    summary: `Sends events once more, each with the \`webhook-id\` that it had: 202 with \`{id, count, waiting, more}\`; 200 with \`id\` null where nothing is begun, because of \`dryRun\` or for want of events. Give one of \`after\`, \`since\`, \`ids\`. At most ${MOST_WAITING_REPLAYS} of an endpoint wait to be begun, else 429. See [webhooks-replay.md](webhooks-replay.md#replay).`,
+    summary: `Sends events once more, each with the \`webhook-id\` that it had: 202 with \`{id, count, waiting, more}\`; 200 with \`id\` null where nothing is begun, because of \`dryRun\` or for want of events. Give one of \`after\`, \`since\`, \`ids\`. At most ${MOST_WAITING_REPLAYS} of an endpoint wait to be begun, else 429. Takes \`Idempotency-Key\`. See [webhooks-replay.md](webhooks-replay.md#replay).`,
     parameters: {},
     body: { maxBytes: MAX_REPLAY_BODY_BYTES, schema: replayBody(0) },
+    headers: IDEMPOTENCY_KEY,
     answers: {
       200: { meaning: 'What a replay would make; none was begun.', schema: replaySchema },
-      202: { meaning: 'It is kept, and begun as soon as those before it are over.', schema: replaySchema },
+      202: {
+        meaning: 'It is kept, and begun as soon as those before it are over.',
+        schema: replaySchema,
+        headers: REPLAYED,
+      },
     },
-    problems: ['cursor_invalid', 'cursor_too_old', 'too_many', 'unavailable'],
+    problems: ['cursor_invalid', 'cursor_too_old', KEY_REUSED, 'too_many', 'unavailable'],
     handle: (call) => replay(call, { ...options, counts }),
   }
 }
+
+/** What a request makes: a repeat of it must make the same. */
+const replayPlan = z.object({
+  id: z.string(),
+  count: z.int(),
+  waiting: z.int().nullable(),
+  more: z.boolean(),
+  command: replayCommand,
+})
 
 async function replay(call: Call, options: ReplayRouteOptions & { counts: Counts }): Promise<void> {
   const { endpoints, commands, reader, findEvents, history, clock, logger } = options
@@ -83,29 +100,38 @@ async function replay(call: Call, options: ReplayRouteOptions & { counts: Counts
   const request = readReplay(call.body, clock.now())
   requireCompleteReplica(reader.replica)
   if (!commands.isLoaded) throw retryLater('unavailable', 'this node has not read the replays yet')
-  const window = windowOf(request, reader, findEvents, clock.now())
-  if (!request.dryRun) refuseWhereMany(endpoint, commands)
-  const { epoch } = reader
-  const counted = await count(call, endpoint, window, request.onlyDead, options)
-  if (call.gone.aborted) return
-  const waiting = request.onlyDead ? 0 : waitingIn(endpoint, window, epoch, history)
-  if (request.dryRun || counted.count === 0 || epoch === null) {
-    answer(call, 200, { id: null, waiting, ...counted })
-    return
+  let found: z.output<typeof replaySchema> = { id: null, count: 0, waiting: 0, more: false }
+  const steps: OnceSteps<z.output<typeof replayPlan>> = {
+    schema: replayPlan,
+    async prepare() {
+      const window = windowOf(request, reader, findEvents, clock.now())
+      if (!request.dryRun) refuseWhereMany(endpoint, commands)
+      const { epoch } = reader
+      const counted = await count(call, endpoint, window, request.onlyDead, options)
+      const waiting = request.onlyDead ? 0 : waitingIn(endpoint, window, epoch, history)
+      found = { id: null, waiting, ...counted }
+      if (call.gone.aborted || request.dryRun || counted.count === 0 || epoch === null) return null
+      const only = request.onlyDead ? 'dead' : window.only
+      const command = { kind: 'replay', epoch, ...window, only, atMs: clock.now() } as const
+      return { ...found, id: newId('rp', clock.now()), command }
+    },
+    async act({ id, count: deliveries, command }, { isDone }) {
+      if (isDone) return
+      await commands.put(endpoint.id, id, command)
+      const { tenant } = endpoint
+      logger.info('webhook.replay_requested', {
+        endpointId: endpoint.id,
+        tenant,
+        replay: id,
+        count: deliveries,
+        by: call.caller.tokenId,
+      })
+    },
   }
-  const id = newId('rp', clock.now())
-  const only = request.onlyDead ? 'dead' : window.only
-  const command: ReplayCommand = { kind: 'replay', epoch, ...window, only, atMs: clock.now() }
-  await commands.put(endpoint.id, id, command)
-  const { tenant } = endpoint
-  logger.info('webhook.replay_requested', {
-    endpointId: endpoint.id,
-    tenant,
-    replay: id,
-    count: counted.count,
-    by: call.caller.tokenId,
-  })
-  answer(call, 202, { id, waiting, ...counted })
+  const { plan, headers } = await actOnce(call, options.idempotencyKeys, steps)
+  if (call.gone.aborted) return
+  if (plan === null) answer(call, 200, found)
+  else answer(call, 202, plan, headers)
 }
 
 /** How many deliveries of the window wait for a retry, by the history of this node; null where it cannot be read. */
@@ -174,6 +200,7 @@ function answer(
   { response }: Call,
   status: number,
   { id, count, waiting, more }: z.infer<typeof replaySchema>,
+  headers: Readonly<Record<string, string>> = {},
 ): void {
-  sendJson(response, status, Buffer.from(JSON.stringify({ id, count, waiting, more })))
+  sendJson(response, status, Buffer.from(JSON.stringify({ id, count, waiting, more })), headers)
 }

@@ -7,6 +7,7 @@ import type { Log } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
+import type { IdempotencyKeys } from '../../registry/idempotency-keys.ts'
 import type { AttemptHistory } from '../attempts/attempt-history.ts'
 import { CommandRunner, type ReplayWorker } from '../commands/command-runner.ts'
 import { createCommands } from '../commands/commands.ts'
@@ -28,6 +29,8 @@ export interface ReplayWiringOptions extends PostMeans {
   history: Pick<AttemptHistory, 'deliveries'> | null
   /** Kept up to date by the caller. */
   endpoints: Endpoints
+  /** Kept up to date by the caller, where routes are served. */
+  idempotencyKeys: IdempotencyKeys
   secrets: SecretBox
   /** Called for every test that was not aborted. */
   onTested: (attempted: Attempted) => void

@@ -23,6 +23,7 @@ import type { Journal } from '../../../src/log/journal.ts'
 import type { Log } from '../../../src/log/log.ts'
 import { createMetrics, type Metrics } from '../../../src/obs/metrics.ts'
 import { Endpoints } from '../../../src/registry/endpoints.ts'
+import { IdempotencyKeys } from '../../../src/registry/idempotency-keys.ts'
 import { createTickets, type Tickets } from '../../../src/registry/tickets.ts'
 import { Tokens } from '../../../src/registry/tokens.ts'
 import { createStreams, type Streams } from '../../../src/streams/streams.ts'
@@ -129,6 +130,9 @@ export async function startApi(
   const keys = { key: SECRET_KEY, oldKey: OLD_SECRET_KEY }
   const secrets = createSecretBox(keys)
   const tickets = createTickets({ keys, clock })
+  // Its timers stay out of the test's clock, on which tests wait for those of requests.
+  const keysClock = { ...systemClock, now: () => clock.now() }
+  const idempotencyKeys = new IdempotencyKeys({ log, clock: keysClock, logger })
   const rules = addressRules({ allowNets: options.allowNets ?? [], allowHttp: false, ports: [443, 8443] })
   const attempts = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
   const chance = (): number => 0.5
@@ -148,6 +152,7 @@ export async function startApi(
     findEvents: (ids) => store.archive.sequencesOf(ids, reader.latest),
     history,
     endpoints,
+    idempotencyKeys,
     secrets,
     attempt: options.attempt ?? taken,
     onTested: (one) => attempted.push(one),
@@ -163,10 +168,11 @@ export async function startApi(
     options.endpoints === undefined ? endpoints.run(ended.signal) : null,
     history.run(ended.signal),
     recovery.commands.run(ended.signal),
+    idempotencyKeys.run(ended.signal),
   ])
   await until(() => options.tokens !== undefined || tokens.isLoaded)
   await until(() => options.endpoints !== undefined || endpoints.isLoaded)
-  await until(() => recovery.commands.isLoaded)
+  await until(() => recovery.commands.isLoaded && idempotencyKeys.isLoaded)
   const authenticate = options.authenticate ?? adminAuthenticate(TOKEN, tokens.authenticate)
   const stopping = new AbortController()
   const feed = createStreams({
@@ -202,6 +208,7 @@ export async function startApi(
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({
         endpoints,
+        idempotencyKeys,
         reader,
         secrets,
         rules,

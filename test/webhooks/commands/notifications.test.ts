@@ -4,6 +4,7 @@ import { newSecret } from '../../../src/core/signature.ts'
 import type { Log } from '../../../src/log/log.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
 import { Endpoints, type NewEndpoint } from '../../../src/registry/endpoints.ts'
+import { IdempotencyKeys } from '../../../src/registry/idempotency-keys.ts'
 import type { Command } from '../../../src/webhooks/commands/command-rows.ts'
 import type { DisableReason } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import { createSecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
@@ -61,6 +62,7 @@ function noticeWorld(statusOf: (endpointId: string, tries: number) => number = (
       findEvents: () => new Map(),
       history: null,
       endpoints,
+      idempotencyKeys: new IdempotencyKeys({ log: own, clock, logger }),
       secrets: box,
       attempt,
       onTested: () => undefined,
