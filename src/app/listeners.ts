@@ -2,18 +2,18 @@
  * Opens the public HTTP listener and the ops listener (health, metrics), and puts their closing on the clean-up stack.
  */
 import { createApp, type Mount } from '../http/app.ts'
+import { mostConnections, openFilesLimit } from '../http/bounds/connection-slots.ts'
 import { type Listener, listen } from '../http/listener.ts'
 import { createOpsApp, type OpsOptions } from '../http/ops.ts'
 import type { AnyRoute } from '../http/route.ts'
 import type { Upgrade } from '../http/upgrade.ts'
-import { mostConnections, openFilesLimit } from '../streams/limits/connection-slots.ts'
 import type { Access } from './access.ts'
 import type { StartContext } from './context.ts'
 import type { Storage } from './storage.ts'
 
 /** @throws BridgeError where the port of `BRIDGE_HTTP_PORT` is taken or may not be used */
 export async function listenPublic(
-  { settings, clock, logger, stack }: StartContext,
+  { settings, clock, logger, metrics, stack }: StartContext,
   { authenticate }: Access,
   served: { routes: AnyRoute[]; mounts: readonly Mount[]; upgrade: Upgrade | undefined },
 ): Promise<Listener> {
@@ -26,11 +26,15 @@ export async function listenPublic(
     clock,
     logger,
     maxConnections: mostConnections(openFilesLimit()),
+    onRefused: (cause) => metrics.httpRefused.add({ cause }),
     ...(upgrade && { upgrade }),
   })
   stack.push('the public listener', () => listener.close(settings.drainTimeoutMs))
   return listener
 }
+
+/** Most connections of the ops listener, for probes and scrapes. One that asks for the metrics and reads nothing holds 60 KB. */
+const MOST_OPS_CONNECTIONS = 256
 
 /** @throws BridgeError where the port of `BRIDGE_OPS_PORT` is taken or may not be used */
 export async function listenOps(
@@ -45,6 +49,7 @@ export async function listenOps(
     setting: 'BRIDGE_OPS_PORT',
     clock,
     logger,
+    maxConnections: MOST_OPS_CONNECTIONS,
   })
   stack.push('the ops listener', () => listener.close(0))
   return listener

@@ -1,7 +1,7 @@
 /**
  * Builds webhook delivery for the role `webhooks`, and the webhook routes for the role `api`.
  */
-import { openFilesLimit } from '../streams/limits/connection-slots.ts'
+import { openFilesLimit } from '../http/bounds/connection-slots.ts'
 import { NO_WEBHOOKS, type WebhookWiring, wireWebhooks } from '../webhooks/wiring.ts'
 import type { Access } from './access.ts'
 import { hasRole, type StartContext } from './context.ts'

@@ -9,8 +9,10 @@ import type { Duplex } from 'node:stream'
 import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
+import type { HttpRefusalCause } from '../obs/metrics.ts'
 import { hasLargeHeaders, MAX_HEADER_BYTES, MAX_URL_BYTES } from './limits.ts'
 import { hasLongAnswer, markPipelined } from './long-answer.ts'
+import { BoundedRequest, exceedsPipeline, oneAtATime } from './pipelining.ts'
 import { HttpProblem, type ProblemCode, problemAnswer, retryLater } from './problem.ts'
 import { createListenerServer, followTlsFiles, type TlsFiles } from './tls.ts'
 import { endWithProblem, type Upgrade } from './upgrade.ts'
@@ -31,6 +33,8 @@ export interface ListenOptions {
   stallMs?: number
   /** Most connections at a time; one more is closed at once. Absent or null: no bound. */
   maxConnections?: number | null
+  /** Called for every request or connection that is refused here because of too much traffic. */
+  onRefused?: (cause: HttpRefusalCause) => void
   /** Takes over connections that leave HTTP; without it every upgrade is answered as an ordinary request. */
   upgrade?: Upgrade
   /** Its certificate; absent or null: plain HTTP. */
@@ -99,34 +103,41 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       keepAliveTimeout: KEEP_ALIVE_MS,
       // Its own refusal has no body: ours has.
       requireHostHeader: false,
+      IncomingMessage: BoundedRequest,
       shouldUpgradeCallback: (request) =>
-        closed === null &&
-        !lacksHost(request) &&
-        !hasLargeHeaders(request) &&
-        options.upgrade?.accepts(request) === true,
+        exceedsPipeline(request) ||
+        (closed === null && faultOf(request) === null && options.upgrade?.accepts(request) === true),
     },
     (request, response) => {
-      const { socket } = request
-      if (hasLongAnswer(socket)) {
-        socket.destroy()
-        return
-      }
-      if (response.socket === null) markPipelined(socket)
-      if (closed !== null) return refuse(response, retryLater('unavailable', 'this node is stopping'))
-      if (lacksHost(request)) return refuse(response, new HttpProblem('request_malformed', NO_HOST))
-      if (hasLargeHeaders(request)) return refuse(response, new HttpProblem('headers_too_large', LARGE))
-      response.on('close', () => {
-        if (hasLongAnswer(socket) && !socket.destroyed) keepUntilClosed(socket)
-      })
-      keepUntilClosed(response)
-      handler(request, response)
+      if (response.socket === null) markPipelined(request.socket)
+      serveInTurn(request, response)
     },
   )
+  const serveInTurn = oneAtATime((request, response) => {
+    const { socket } = request
+    if (hasLongAnswer(socket)) {
+      socket.destroy()
+      return
+    }
+    if (closed !== null) return refuse(response, retryLater('unavailable', 'this node is stopping'))
+    const fault = faultOf(request)
+    if (fault !== null) return refuse(response, fault)
+    response.on('close', () => {
+      if (hasLongAnswer(socket) && !socket.destroyed) keepUntilClosed(socket)
+    })
+    keepUntilClosed(response)
+    handler(request, response)
+  })
   server.timeout = options.stallMs ?? STALL_MS
   server.on('clientError', answerClientError)
   // An expectation that nobody here knows may be passed over (RFC 9110 §10.1.1); Node would answer a 417 without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('upgrade', (request, socket, head) => {
+    if (exceedsPipeline(request)) {
+      options.onRefused?.('pipelined')
+      socket.destroy()
+      return
+    }
     keepUntilClosed(socket)
     // A connection that breaks closes by itself; `take` listens to that.
     socket.on('error', () => {})
@@ -153,15 +164,17 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
 }
 
 /** A connection above the bound is closed without an answer, which would cost one more open file. */
-function limitConnections(server: Server, { maxConnections = null, clock, logger }: ListenOptions): void {
+function limitConnections(server: Server, options: ListenOptions): void {
+  const { maxConnections = null, clock, logger, onRefused } = options
   if (maxConnections === null) return
   server.maxConnections = maxConnections
   let loggedMs = Number.NEGATIVE_INFINITY
   server.on('drop', () => {
+    onRefused?.('connections')
     if (clock.now() - loggedMs < DROP_LOG_MS) return
     loggedMs = clock.now()
     logger.warn('http.connections_dropped', {
-      warning: `there are ${maxConnections} connections, as many as the limit of open files allows; others are closed at once. Raise it (ulimit -n, LimitNOFILE), or look who opens so many`,
+      warning: `there are ${maxConnections} connections, as many as this listener takes; others are closed at once. Look who opens so many; for the public listener, a higher limit of open files (ulimit -n, LimitNOFILE) makes room`,
     })
   })
 }
@@ -176,9 +189,18 @@ function cannotListen(cause: NodeJS.ErrnoException, { host, port, setting }: Lis
   return new BridgeError('settings', `cannot listen on ${host}:${port}`, { hint, cause })
 }
 
-/** Whether a request breaks the rule of HTTP/1.1 that it has a Host. */
-function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
-  return httpVersion === '1.1' && headers.host === undefined
+/** What is wrong with the first line or the headers of a request; null where the app may see it. */
+function faultOf(request: IncomingMessage): HttpProblem | null {
+  const { httpVersion, rawHeaders } = request
+  const isHost = (name: string, at: number): boolean => at % 2 === 0 && name.toLowerCase() === 'host'
+  const hosts = rawHeaders.filter(isHost).length
+  // RFC 9112 §3.2: exactly one in HTTP/1.1. Of two, a proxy may believe the one and this server the other.
+  if (hosts > 1) return new HttpProblem('request_malformed', 'a request has one header Host')
+  if (httpVersion === '1.1' && hosts === 0) return new HttpProblem('request_malformed', NO_HOST)
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    return new HttpProblem('request_malformed', 'this server speaks HTTP/1.1 and HTTP/1.0')
+  }
+  return hasLargeHeaders(request) ? new HttpProblem('headers_too_large', LARGE) : null
 }
 
 /** Answers a request that does not reach the app, and ends its connection. */

@@ -4,7 +4,7 @@
  */
 import { type DateBound, parseTimeBound } from '../core/dates.ts'
 import { didYouMean } from '../core/near.ts'
-import { BridgeError, type FieldError } from '../errors.ts'
+import { BridgeError, type FieldError, MOST_ERRORS } from '../errors.ts'
 import { wrongFields } from './problem.ts'
 
 /** The offset of a time whose `+` was not escaped, so that it arrives as a blank. */
@@ -21,7 +21,7 @@ export class Query {
     const start = url.indexOf('?')
     this.params = new URLSearchParams(start < 0 ? '' : url.slice(start + 1))
     for (const name of new Set(this.params.keys())) {
-      if (known.includes(name)) continue
+      if (known.includes(name) || this.#errors.length === MOST_ERRORS) continue
       this.refuse(name.slice(0, 60), `is not a parameter of this path${didYouMean(name, known)}`)
     }
   }
@@ -69,9 +69,9 @@ export class Query {
     for (const name of more) this.refuse(name, `cannot be combined with ${first}; give one of them`)
   }
 
-  /** Notes what is wrong with a parameter, e.g. that it contradicts another one. */
+  /** Notes what is wrong with a parameter, e.g. that it contradicts another one. Of all that is wrong the first 20 count. */
   refuse(field: string, message: string): void {
-    this.#errors.push({ field, message })
+    if (this.#errors.length < MOST_ERRORS) this.#errors.push({ field, message })
   }
 
   /** @throws HttpProblem `parameter_invalid` naming every wrong parameter */

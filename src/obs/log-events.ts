@@ -59,7 +59,7 @@ export const logEvents = {
     'Changed certificate files of the listener cannot be used; the certificate before stays in use.',
   'http.certificate_reloaded': 'The listener has taken a changed certificate into use.',
   'http.connections_dropped':
-    'New HTTP connections are closed at once because the limit of open files allows no more.',
+    'New HTTP connections are closed at once because the listener has as many as it takes; `warning` says what to do.',
   'http.request_failed':
     'An HTTP request failed because of an internal error of the bridge and was answered with status 500.',
   'idempotency_key.removal_delayed':

@@ -63,6 +63,24 @@ export const streamCloseCodes = [
 ] as const
 export type StreamCloseCode = (typeof streamCloseCodes)[number]
 
+/**
+ * Why the public listener refused a request or a connection: more pipelined requests than may wait; as many connections
+ * as there may be, or of one address; as many requests a second as a token or an address may send; as many waiting or
+ * reading pulls as a token, an address or the node may have; a client that takes nothing of its answer.
+ */
+export const httpRefusalCauses = [
+  'pipelined',
+  'connections',
+  'address_connections',
+  'token_rate',
+  'address_rate',
+  'token_pulls',
+  'address_pulls',
+  'pulls',
+  'stalled',
+] as const
+export type HttpRefusalCause = (typeof httpRefusalCauses)[number]
+
 /** Buckets in seconds. */
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const SLOW = [0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600]
@@ -78,6 +96,7 @@ export function createMetrics(options: { version: string }) {
     ...ingestMetrics(make),
     ...logMetrics(make),
     ...streamMetrics(make),
+    ...httpMetrics(make),
     ...webhookMetrics(make),
   }
   make
@@ -202,6 +221,17 @@ function streamMetrics(make: Instruments) {
       'stream_slow_clients',
       'Streams whose client has not yet received all that was written.',
       {},
+    ),
+  }
+}
+
+/** The HTTP listeners. */
+function httpMetrics(make: Instruments) {
+  return {
+    httpRefused: make.counter(
+      'http_refused_total',
+      'Requests and connections that the public listener refused because of too much traffic, by cause.',
+      { cause: httpRefusalCauses },
     ),
   }
 }

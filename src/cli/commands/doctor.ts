@@ -3,9 +3,9 @@
  * nothing and uses at most one request of the upstream's weekly quota.
  */
 import { BridgeError } from '../../errors.ts'
+import { openFilesLimit } from '../../http/bounds/connection-slots.ts'
 import { holderOf } from '../../log-embedded/lock.ts'
 import { type Examined, examineSettings, type Settings } from '../../settings/settings.ts'
-import { openFilesLimit } from '../../streams/limits/connection-slots.ts'
 import { checkBridge } from '../doctor/bridge.ts'
 import { checkExposure } from '../doctor/exposure.ts'
 import {

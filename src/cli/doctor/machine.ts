@@ -6,8 +6,8 @@ import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../errors.ts'
 import { isOpenToOthers, openToOthers } from '../../log-embedded/private-files.ts'
 import { ENV_FILE } from '../../settings/environment.ts'
-import { capacityFor } from '../../streams/limits/connection-slots.ts'
 import { counted } from '../terminal/text.ts'
+import { capacityFor } from '../../http/bounds/connection-slots.ts'
 import { type Finding, fail, fine, warn } from './finding.ts'
 
 const LEAST_NODE = 24

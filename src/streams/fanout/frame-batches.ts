@@ -6,8 +6,8 @@
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import type { Filter } from '../../core/filter/filter.ts'
+import type { SendBuffers } from '../../http/bounds/send-buffers.ts'
 import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
-import type { SendBuffers } from '../limits/send-buffers.ts'
 import type { EventFraming } from './framing.ts'
 
 /** Encoded frames of consecutive matching events. */

@@ -3,8 +3,8 @@
  * timer, which sees what the kernel takes of a long write.
  */
 import type { Socket } from 'node:net'
+import type { SendBuffers } from '../../http/bounds/send-buffers.ts'
 import { writeChunk } from '../../http/long-answer.ts'
-import type { SendBuffers } from '../limits/send-buffers.ts'
 import type { TickBudget } from '../limits/tick-budget.ts'
 
 /**

@@ -5,20 +5,20 @@
 import type { IncomingMessage } from 'node:http'
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { Filter } from '../../core/filter/filter.ts'
+import {
+  capacityFor,
+  createConnectionSlots,
+  createTokenSlots,
+  openFilesLimit,
+} from '../../http/bounds/connection-slots.ts'
+import { addressKey } from '../../http/bounds/remote-address.ts'
+import { SendBuffers } from '../../http/bounds/send-buffers.ts'
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { FanoutIndex } from '../fanout/fanout-index.ts'
 import { FrameBatches } from '../fanout/frame-batches.ts'
 import type { EventFraming } from '../fanout/framing.ts'
 import type { StreamMetrics } from '../fanout/stream-account.ts'
-import {
-  capacityFor,
-  createConnectionSlots,
-  createTokenSlots,
-  openFilesLimit,
-} from '../limits/connection-slots.ts'
-import { addressKey } from '../limits/remote-address.ts'
-import { SendBuffers } from '../limits/send-buffers.ts'
 import { TickBudget } from '../limits/tick-budget.ts'
 import { TimerWheel } from '../limits/timer-wheel.ts'
 import { TokenExpiry } from '../limits/token-expiry.ts'

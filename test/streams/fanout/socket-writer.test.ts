@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { SocketWriter, type WriterOwner } from '../../../src/streams/fanout/socket-writer.ts'
 import {
   LARGE_BATCH_BYTES,
   LARGE_BUDGET_BYTES,
   SendBuffers,
   SMALL_BATCH_BYTES,
-} from '../../../src/streams/limits/send-buffers.ts'
+} from '../../../src/http/bounds/send-buffers.ts'
+import { SocketWriter, type WriterOwner } from '../../../src/streams/fanout/socket-writer.ts'
 import { TickBudget } from '../../../src/streams/limits/tick-budget.ts'
 
 const open: (() => void)[] = []

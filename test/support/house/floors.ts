@@ -67,7 +67,7 @@ export const floors: readonly (readonly Area[])[] = [
       name: 'streams',
       does: 'role `feed`: the live feed over WebSocket and server-sent events',
       inner: ['limits', 'fanout', 'transport', '.'],
-      doors: ['channels.ts', 'streams.ts', 'limits/connection-slots.ts'],
+      doors: ['channels.ts', 'streams.ts'],
     },
     {
       name: 'sandbox',
@@ -131,7 +131,7 @@ export const floors: readonly (readonly Area[])[] = [
     {
       name: 'http',
       does: 'listeners, authentication, problem answers and the self-description of routes',
-      inner: ['schemas', '.'],
+      inner: ['bounds', 'schemas', '.'],
       doors: 'every file',
     },
   ],

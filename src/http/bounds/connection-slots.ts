@@ -3,7 +3,6 @@
  * limit of open files allows; raising that limit is left to the operator.
  */
 import { readFileSync } from 'node:fs'
-import type { Caller } from '../../http/auth.ts'
 
 /** Files kept free of streams, for the log, other requests and the upstream. */
 const SPARE_FILES = 1000
@@ -93,7 +92,7 @@ export interface TokenSlots {
    * Takes a slot of the caller's token and returns the function that frees it, callable twice; null when the token has
    * `limit` already. The token of the settings has no limit.
    */
-  take(caller: Pick<Caller, 'tokenId' | 'seesAllTenants'>): (() => void) | null
+  take(caller: { tokenId: string; seesAllTenants: boolean }): (() => void) | null
 }
 
 /** So many slots for each token. */

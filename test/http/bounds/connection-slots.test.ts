@@ -6,7 +6,7 @@ import {
   createTokenSlots,
   mostConnections,
   parseOpenFiles,
-} from '../../../src/streams/limits/connection-slots.ts'
+} from '../../../src/http/bounds/connection-slots.ts'
 import { caller } from '../../support/http/callers.ts'
 
 test('the stream limit is the configured one if enough files may be opened, or the file limit is unknown', () => {

@@ -6,7 +6,7 @@ import {
   type Reservation,
   SendBuffers,
   SMALL_BATCH_BYTES,
-} from '../../../src/streams/limits/send-buffers.ts'
+} from '../../../src/http/bounds/send-buffers.ts'
 
 /** Frame batches that are created, retained by some readers, and released by them. */
 type Step = { kind: 'make' } | { kind: 'take'; readers: number } | { kind: 'let go' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addressKey } from '../../../src/streams/limits/remote-address.ts'
+import { addressKey } from '../../../src/http/bounds/remote-address.ts'
 
 test.each([
   ['one IPv4 address, mapped into IPv6 or not', '5.6.7.8', '::ffff:5.6.7.8', true],
