@@ -10,6 +10,7 @@ import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { HttpRefusalCause } from '../obs/metrics.ts'
+import { StallWatch } from './bounds/stall-watch.ts'
 import { hasLargeHeaders, MAX_HEADER_BYTES, MAX_URL_BYTES } from './limits.ts'
 import { hasLongAnswer, markPipelined } from './long-answer.ts'
 import { BoundedRequest, exceedsPipeline, oneAtATime } from './pipelining.ts'
@@ -29,8 +30,6 @@ export interface ListenOptions {
   /** Time for the headers and for the whole request; shorter in tests. */
   headersTimeoutMs?: number
   requestTimeoutMs?: number
-  /** Time in which a client must take some byte of its answer; shorter in tests. Streams have their own. */
-  stallMs?: number
   /** Most connections at a time; one more is closed at once. Absent or null: no bound. */
   maxConnections?: number | null
   /** Called for every request or connection that is refused here because of too much traffic. */
@@ -58,8 +57,6 @@ const MAX_HEAD_BYTES = MAX_URL_BYTES + MAX_HEADER_BYTES
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
-/** A client that takes nothing of its answer for so long is gone; no handler works for half of it without writing. */
-const STALL_MS = 60_000
 /** Connections above the bound are logged at most this often. */
 const DROP_LOG_MS = 60_000
 
@@ -69,6 +66,7 @@ const DROP_LOG_MS = 60_000
  */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listener> {
   const headersTimeoutMs = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
+  const stallWatch = new StallWatch(options.clock)
   /** Answers that their client has not taken yet, and connections that left HTTP or have an answer without end. */
   const busy = new Set<ServerResponse | Duplex>()
   const quiet = Promise.withResolvers<void>()
@@ -122,13 +120,18 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     if (closed !== null) return refuse(response, retryLater('unavailable', 'this node is stopping'))
     const fault = faultOf(request)
     if (fault !== null) return refuse(response, fault)
+    const unwatch = stallWatch.add(socket, () => {
+      options.onRefused?.('stalled')
+      socket.destroy()
+    })
     response.on('close', () => {
+      unwatch()
+      // Streams have a watch of their own.
       if (hasLongAnswer(socket) && !socket.destroyed) keepUntilClosed(socket)
     })
     keepUntilClosed(response)
     handler(request, response)
   })
-  server.timeout = options.stallMs ?? STALL_MS
   server.on('clientError', answerClientError)
   // An expectation that nobody here knows may be passed over (RFC 9110 §10.1.1); Node would answer a 417 without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))

@@ -4,10 +4,10 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../errors.ts'
+import { capacityFor } from '../../http/bounds/connection-slots.ts'
 import { isOpenToOthers, openToOthers } from '../../log-embedded/private-files.ts'
 import { ENV_FILE } from '../../settings/environment.ts'
 import { counted } from '../terminal/text.ts'
-import { capacityFor } from '../../http/bounds/connection-slots.ts'
 import { type Finding, fail, fine, warn } from './finding.ts'
 
 const LEAST_NODE = 24

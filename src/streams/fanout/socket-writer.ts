@@ -1,21 +1,20 @@
 /**
- * Writes the frames of one stream to its socket and detects slow and stalled clients. Stalls are detected by the socket's own
- * timer, which sees what the kernel takes of a long write.
+ * Writes the frames of one stream to its socket and detects slow and stalled clients. A stall is detected by what the
+ * kernel takes, also of one long write.
  */
+import { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { SendBuffers } from '../../http/bounds/send-buffers.ts'
+import type { StallWatch, WatchedSocket } from '../../http/bounds/stall-watch.ts'
 import { writeChunk } from '../../http/long-answer.ts'
 import type { TickBudget } from '../limits/tick-budget.ts'
 
-/**
- * A socket or HTTP response. Its `timeout` event means that no byte moved for the time set, `writableLength` is what the
- * kernel has not taken, bytes.
- */
-export type Output = Pick<Socket, 'writableLength' | 'write' | 'cork' | 'uncork'> & {
-  on(event: 'timeout' | 'close', listener: () => void): unknown
-  off(event: 'timeout' | 'close', listener: () => void): unknown
-  setTimeout(stallMs: number): unknown
-}
+/** A socket or HTTP response. `writableLength` is what the kernel has not taken, bytes. */
+export type Output = WatchedSocket &
+  Pick<Socket, 'write' | 'cork' | 'uncork'> & {
+    on(event: 'close', listener: () => void): unknown
+    off(event: 'close', listener: () => void): unknown
+  }
 
 /** The stream that uses a writer. */
 export interface WriterOwner {
@@ -23,14 +22,13 @@ export interface WriterOwner {
   onFull(): void
   /** The client has taken everything. */
   onRoom(): void
-  /** The client took nothing for `stallMs`. */
+  /** The client took nothing for the time of the stall watch. */
   onStalled(): void
 }
 
 /** What the writers of a node share. */
 export interface SocketWriterParts {
-  /** Time in which a slow client must take at least one byte, ms. */
-  stallMs: number
+  stallWatch: StallWatch
   sendBuffers: SendBuffers
   /** Spreads stalls: a thousand clients that became slow together stall together. */
   tickBudget: TickBudget
@@ -82,16 +80,15 @@ export class SocketWriter {
 
   /** Adds listeners only now: thousands of streams are idle. */
   #becomeFull(): void {
-    const onTimeout = (): void => this.#parts.tickBudget.run(() => this.#onStalled())
     const onClose = (): void => this.#releaseAll()
     this.#retained = []
-    this.#output.on('timeout', onTimeout)
     this.#output.on('close', onClose)
-    this.#output.setTimeout(this.#parts.stallMs)
+    const unwatch = this.#parts.stallWatch.add(socketOf(this.#output), () =>
+      this.#parts.tickBudget.run(() => this.#onStalled()),
+    )
     this.#unlisten = () => {
-      this.#output.off('timeout', onTimeout)
       this.#output.off('close', onClose)
-      this.#output.setTimeout(0)
+      unwatch()
     }
     this.#owner.onFull()
   }
@@ -101,6 +98,8 @@ export class SocketWriter {
   }
 
   #releaseAll(): void {
+    this.#unlisten?.()
+    this.#unlisten = null
     for (const frames of this.#retained?.splice(0) ?? []) this.#parts.sendBuffers.release(frames)
   }
 
@@ -108,8 +107,11 @@ export class SocketWriter {
     if (this.#retained === null || error || this.#output.writableLength > 0) return
     this.#releaseAll()
     this.#retained = null
-    this.#unlisten?.()
-    this.#unlisten = null
     this.#owner.onRoom()
   }
+}
+
+/** What lies below an HTTP response while it is being sent. */
+function socketOf(output: Output): WatchedSocket {
+  return output instanceof ServerResponse ? (output.socket ?? output) : output
 }

@@ -24,9 +24,9 @@ const MAX_BYTES_BEFORE_AUTH = 4 * 1024
 const AUTH_TIMEOUT_MS = 10_000
 /** Largest message, bytes. */
 export const MAX_MESSAGE_BYTES = 256 * 1024
-/** How long an unauthenticated client has to answer a close, ms. */
-export const UNAUTHENTICATED_LINGER_MS = 1000
-/** The same for authenticated clients. */
+/** How long a client that is unauthenticated, or took nothing for 30 s, has to answer a close, ms. */
+export const SHORT_LINGER_MS = 1000
+/** The same for other clients. */
 const LINGER_MS = 5000
 
 /** What a connection is served with. */
@@ -319,7 +319,8 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
     this.#code = `${code}`
     this.#finish()
     const { webSocket, context } = this.#options
-    const lingerMs = this.#identity === null ? UNAUTHENTICATED_LINGER_MS : LINGER_MS
+    const isStalled = code === 4108 && this.writer.isFull
+    const lingerMs = this.#identity === null || isStalled ? SHORT_LINGER_MS : LINGER_MS
     // Terminating frees what the kernel holds for a connection: for a thousand at once that takes most of a second.
     this.#cancelLinger = context.clock.after(lingerMs, () =>
       context.tickBudget.run(() => webSocket.terminate()),

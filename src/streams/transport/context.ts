@@ -13,6 +13,7 @@ import {
 } from '../../http/bounds/connection-slots.ts'
 import { addressKey } from '../../http/bounds/remote-address.ts'
 import { SendBuffers } from '../../http/bounds/send-buffers.ts'
+import { StallWatch } from '../../http/bounds/stall-watch.ts'
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { FanoutIndex } from '../fanout/fanout-index.ts'
@@ -37,8 +38,6 @@ export interface ContextOptions {
   maxPerToken?: number
   /** The client address of a request; tests replace that of the socket. */
   remoteAddress?: (request: IncomingMessage) => string | undefined
-  /** Time in which a slow client must take at least one byte, ms; 30 s by default. */
-  stallMs?: number
 }
 
 /** A stream that is closed when the node stops. */
@@ -49,7 +48,6 @@ export interface Stoppable {
 /** What all streams of a node share. */
 export type StreamContext = ReturnType<typeof createContext>
 
-const STALL_MS = 30_000
 const MAX_PER_TOKEN = 1000
 /** Clients of a stopping node are asked to reconnect spread over this time. */
 const RECONNECT_SPREAD_MS = 5000
@@ -62,7 +60,7 @@ const LIFETIME_SPREAD = 0.25
 
 /** The context of a node's streams, which are closed one by one after `stopping` aborts: sessions read nothing more then. */
 export function createContext(options: ContextOptions, stopping: AbortSignal) {
-  const { reader, clock, chance, metrics, logger, stallMs = STALL_MS } = options
+  const { reader, clock, chance, metrics, logger } = options
   const { maxPerToken = MAX_PER_TOKEN, remoteAddress = socketAddress } = options
   const { maxClients, warning } = capacityFor(options.maxClients, openFilesLimit())
   if (warning !== null) logger.warn('streams.capacity_lowered', { maxClients, warning })
@@ -70,7 +68,8 @@ export function createContext(options: ContextOptions, stopping: AbortSignal) {
   const tickBudget = new TickBudget()
   const fanoutIndex = new FanoutIndex(reader, clock, sendBuffers)
   return {
-    ...{ reader, clock, chance, metrics, logger, stallMs, stopping, sendBuffers, tickBudget },
+    ...{ reader, clock, chance, metrics, logger, stopping, sendBuffers, tickBudget },
+    stallWatch: new StallWatch(clock),
     frameBatches: new FrameBatches(reader, clock, sendBuffers, stopping),
     fanoutIndex,
     timerWheel: new TimerWheel(clock, tickBudget),

@@ -2,8 +2,9 @@
  * Lists the error numbers and close codes of WebSockets with their meanings, and builds their texts.
  * docs/use/websocket.md explains each.
  */
-import type { NoFilterRoom } from '../limits/filter-room.ts'
+
 import type { ConnectionSlots, NoSlot } from '../../http/bounds/connection-slots.ts'
+import type { NoFilterRoom } from '../limits/filter-room.ts'
 
 /** Numbers of `error` messages with their names. */
 export const errorNames = {

@@ -13,7 +13,7 @@ import type { Route } from '../../http/route.ts'
 import { endWithProblem, type Upgrade } from '../../http/upgrade.ts'
 import { createPlaces, type Places } from '../../lifecycle/places.ts'
 import type { Output } from '../fanout/socket-writer.ts'
-import { MAX_MESSAGE_BYTES, serveConnection, UNAUTHENTICATED_LINGER_MS } from './connection.ts'
+import { MAX_MESSAGE_BYTES, SHORT_LINGER_MS, serveConnection } from './connection.ts'
 import type { StreamContext } from './context.ts'
 import { type Credentials, type HandshakeCredential, identify } from './identity.ts'
 import { closeReason, noSlotReason, noUnauthenticatedSlotReason } from './refusal.ts'
@@ -235,7 +235,7 @@ function refuseEntry({ clock, metrics }: StreamContext, webSocket: WebSocket, re
   webSocket.on('error', () => {})
   webSocket.on(
     'close',
-    clock.after(UNAUTHENTICATED_LINGER_MS, () => webSocket.terminate()),
+    clock.after(SHORT_LINGER_MS, () => webSocket.terminate()),
   )
   webSocket.close(4100, closeReason(reason, null))
 }

@@ -7,8 +7,10 @@ import {
   SendBuffers,
   SMALL_BATCH_BYTES,
 } from '../../../src/http/bounds/send-buffers.ts'
+import { StallWatch } from '../../../src/http/bounds/stall-watch.ts'
 import { SocketWriter, type WriterOwner } from '../../../src/streams/fanout/socket-writer.ts'
 import { TickBudget } from '../../../src/streams/limits/tick-budget.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const open: (() => void)[] = []
 afterEach(() => {
@@ -43,7 +45,7 @@ async function pair() {
   const sink = new SocketWriter(
     socket,
     'socket',
-    { stallMs: 60_000, sendBuffers, tickBudget: new TickBudget() },
+    { stallWatch: new StallWatch(createManualClock()), sendBuffers, tickBudget: new TickBudget() },
     owner,
   )
   return { client, sendBuffers, said, sink, socket }

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { SendBuffers } from '../../../src/http/bounds/send-buffers.ts'
+import { StallWatch } from '../../../src/http/bounds/stall-watch.ts'
 import { SocketWriter } from '../../../src/streams/fanout/socket-writer.ts'
 import { JOBS_PER_TICK, TickBudget } from '../../../src/streams/limits/tick-budget.ts'
 import { TimerWheel } from '../../../src/streams/limits/timer-wheel.ts'
@@ -69,16 +70,15 @@ describe('one tick never runs more than its budget of', () => {
     const stalled: true[] = []
     const sendBuffers = new SendBuffers()
     const owner = { onFull: () => {}, onRoom: () => {}, onStalled: () => void stalled.push(true) }
-    const outlets = Array.from({ length: MANY }, () => {
-      const outlet = Object.assign(new Writable({ highWaterMark: 1, write: () => {} }), {
-        setTimeout: () => {},
-      })
-      new SocketWriter(outlet, 'socket', { stallMs: 1000, tickBudget, sendBuffers }, owner).write(
+    const clock = createManualClock()
+    const stallWatch = new StallWatch(clock)
+    for (let client = 0; client < MANY; client += 1) {
+      const outlet = new Writable({ highWaterMark: 1, write: () => {} })
+      new SocketWriter(outlet, 'socket', { stallWatch, tickBudget, sendBuffers }, owner).write(
         Buffer.from('more than it takes'),
       )
-      return outlet
-    })
-    for (const outlet of outlets) outlet.emit('timeout')
+    }
+    clock.advance(31_000)
     share(await byTurn(() => stalled.length, MANY))
   })
 

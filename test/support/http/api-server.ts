@@ -97,7 +97,6 @@ export async function startApi(
     /** The state of the store's copy; by default it is the log itself. */
     replica?: ReplicaState
     maxClients?: number
-    stallMs?: number
     reader?: (store: Store) => Reader
     authenticate?: Authenticate
     /** Authenticates callers with tickets; by default those of `tokens`. */
@@ -196,7 +195,6 @@ export async function startApi(
     maxClients,
     ...(limits.maxPerToken === undefined ? {} : { maxPerToken: limits.maxPerToken }),
     ...(limits.remoteAddress === undefined ? {} : { remoteAddress: limits.remoteAddress }),
-    ...(limits.stallMs === undefined ? {} : { stallMs: limits.stallMs }),
   })
   const app = createApp({
     routes: [
