@@ -318,15 +318,15 @@ function isKnownOverflow(context: StepContext, query: UpstreamListQuery, page: R
 
 /**
  * Where a fill begins, before its margin: at the earliest of the last clean poll, the newest published item and the oldest
- * item of the page, because no single clock is reliable. At most a day before the last clean poll, or before the newest
- * item where all items are older than that poll: then upstream's items follow another clock.
+ * item of the page, because no single clock is reliable. At most a day before the last clean poll, or before the middle one
+ * of these items where it is older than that poll: then upstream's items follow another clock.
  */
 function fillStart(context: StepContext, page: ReadPage, lastCleanMs: number): number {
   const { latestTimeMs } = context.state.head
   const times = plausibleTimes(context, page)
   const known = latestTimeMs === 0 ? times : [latestTimeMs, ...times]
-  const newestMs = known.length === 0 ? lastCleanMs : Math.max(...known)
-  return Math.max(Math.min(lastCleanMs, ...known), Math.min(lastCleanMs, newestMs) - DAY_MS)
+  const middleMs = known.toSorted((one, other) => one - other)[known.length >> 1] ?? lastCleanMs
+  return Math.max(Math.min(lastCleanMs, ...known), Math.min(lastCleanMs, middleMs) - DAY_MS)
 }
 
 /** Times of the page's items, without those that are stamped ahead. */

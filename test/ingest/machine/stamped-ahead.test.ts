@@ -153,6 +153,23 @@ describe('an item stamped in the future', () => {
     },
   )
 
+  it('does not move the fill of a full page away from its other items, where no clock is right', () => {
+    const first = burst('first', SEVEN, 20_000, 160)
+    const ahead = first.filter((_, index) => index % 4 === 0)
+    for (const item of ahead) item.timeMs = END_OF_TIME
+    const world = new World({
+      ...plans.advanced,
+      seed: 5,
+      startMs: SEVEN - 20 * MINUTE,
+      items: first,
+      clockOffMs: 270 * DAY,
+      dateOffMs: null,
+    })
+    world.run(SEVEN + 2 * HOUR)
+    expect(world.polls.length).toBeGreaterThan(2)
+    whole(world)
+  })
+
   it('closes no gap that nobody has read', () => {
     const world = played('free', [stamped(END_OF_TIME - SEVEN - 3.5 * HOUR)], {
       cursorsRefusedAtMs: SEVEN + 5 * HOUR,
