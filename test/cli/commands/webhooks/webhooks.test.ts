@@ -97,7 +97,7 @@ describe('bridge webhooks add', () => {
     [['add', URL, '--header', 'x'], /NAME: VALUE/],
     [['add', URL, '--header', 'a: 1', '--header', 'a: 2'], /each name may occur once/],
     [['add', URL, '--header', 'host: x'], /--header host cannot be set/],
-    [['ad'], /mean "add"/],
+    [['addd'], /mean "add"/],
     [
       [],
       /bridge webhooks needs a verb: add, list, show, update, pause, resume, enable, disable, delete, rotate, test, attempts, deliveries, replay, rewrap/,
