@@ -3,12 +3,11 @@
  * backwards.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
-import { isOfPresentLog, type LocalGap, resumeAt } from '../../archive/reading/resume.ts'
+import { type LocalGap, NOT_OF_THIS_LOG, resumeAt, sequenceAt } from '../../archive/reading/resume.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
-import { decodeCursor } from '../../core/cursor.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { retryLater, tooOld, wrongFields } from '../../http/problem.ts'
-import { type Clock, sleep, within } from '../../lifecycle/clock.ts'
+import { type Clock, within } from '../../lifecycle/clock.ts'
 
 /** Longest reading for one answer: a filter that matches little gets a page early, with `more`. */
 const READ_BUDGET_MS = 2000
@@ -133,10 +132,9 @@ function throughOf(end: PullEnd | null, reader: Reader): number {
     // Nothing is later: what comes next may still be of that time.
     return through === reader.latest ? Number.POSITIVE_INFINITY : through
   }
-  const cursor = decodeCursor(end.cursor)
-  if (isOfPresentLog(reader, cursor)) return cursor.sequence
-  const message = 'is a cursor of another epoch or history of the log; give a time'
-  throw wrongFields('parameter_invalid', [{ field: 'until', message }])
+  const through = sequenceAt(reader, end.cursor)
+  if (through !== null) return through
+  throw wrongFields('parameter_invalid', [{ field: 'until', message: NOT_OF_THIS_LOG }])
 }
 
 /**
@@ -160,10 +158,7 @@ async function readPage(place: Place, wanted: Pull, { reader, clock }: PullParts
     if (read.events.length > 0 || read.more || isOver) {
       return { events: read.events.map(({ json }) => json), cursor, more: read.more }
     }
-    const enough = new AbortController()
-    const either = AbortSignal.any([signal, enough.signal])
-    await Promise.race([reader.waitBeyond(after, either), sleep(clock, deadlineMs - clock.now(), either)])
-    enough.abort()
+    await within(clock, deadlineMs - clock.now(), signal, (either) => reader.waitBeyond(after, either))
   }
 }
 

@@ -36,6 +36,18 @@ export function isOfPresentLog(reader: Reader, cursor: Cursor): boolean {
   return cursor.epoch === reader.epoch && !isOfOtherHistory(reader, cursor)
 }
 
+/** What is wrong with a cursor at which a range cannot end. */
+export const NOT_OF_THIS_LOG = 'is a cursor of another epoch or history of the log; give a time'
+
+/**
+ * The sequence at which a range ends; null for a cursor of another epoch or history.
+ * @throws BridgeError `cursor_invalid` when the text is no cursor of this bridge
+ */
+export function sequenceAt(reader: Reader, text: string): number | null {
+  const cursor = decodeCursor(text)
+  return isOfPresentLog(reader, cursor) ? cursor.sequence : null
+}
+
 /**
  * Whether a cursor of the reader's epoch belongs to another history: a backup was put back without a new epoch, and the
  * sequence now names another event or none. The time of the cursor shows the difference.

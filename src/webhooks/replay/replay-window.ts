@@ -2,8 +2,7 @@
  * Translates a replay request into a range of the log's sequence numbers, or a list of them.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
-import { isOfPresentLog, resumeAt } from '../../archive/reading/resume.ts'
-import { decodeCursor } from '../../core/cursor.ts'
+import { NOT_OF_THIS_LOG, resumeAt, sequenceAt } from '../../archive/reading/resume.ts'
 import type { FieldError } from '../../errors.ts'
 import { MOST_ERRORS } from '../../errors.ts'
 import { type HttpProblem, tooOld, wrongFields } from '../../http/problem.ts'
@@ -58,11 +57,9 @@ function beginning(place: LogPosition, reader: Reader, nowMs: number): number {
 
 function ending(place: LogPosition, reader: Reader): number {
   if (place.kind === 'time') return reader.sequenceSince(place.toMs + 1)
-  const cursor = decodeCursor(place.text)
-  if (isOfPresentLog(reader, cursor)) return cursor.sequence
-  throw wrong([
-    { field: 'until', message: 'is a cursor of another epoch or history of the log; give a time' },
-  ])
+  const until = sequenceAt(reader, place.text)
+  if (until !== null) return until
+  throw wrong([{ field: 'until', message: NOT_OF_THIS_LOG }])
 }
 
 function wrong(errors: readonly FieldError[]): HttpProblem {
