@@ -43,6 +43,12 @@ export function searchOf(matches: Search['matches'], text: string, predicate: In
   return { matches, needle, scanCursor: predicate === null ? null : createScanCursor(predicate) }
 }
 
+/** Most events of one window, and most bytes of their JSON. */
+interface WindowLimits {
+  limit: number
+  maxBytes: number
+}
+
 /** The events of one window and the last sequence that it covered. */
 export interface Window {
   events: StoredEvent[]
@@ -57,13 +63,37 @@ export function readWindow(
   archive: Archive,
   clock: Clock,
   search: Search,
-  range: { after: number; through: number; limit: number; maxBytes: number },
+  range: { after: number; through: number } & WindowLimits,
+): Window {
+  return windowOf(archive, clock, search, 'ASC', range)
+}
+
+/**
+ * Matching events with `floor` < sequence ≤ `from`, the newest first, with the same limits. Every match after `position` is
+ * among them.
+ */
+export function readWindowBack(
+  archive: Archive,
+  clock: Clock,
+  search: Search,
+  { from, floor, ...limits }: { from: number; floor: number } & WindowLimits,
+): Window {
+  return windowOf(archive, clock, search, 'DESC', { after: floor, through: from, ...limits })
+}
+
+function windowOf(
+  archive: Archive,
+  clock: Clock,
+  search: Search,
+  direction: Direction,
+  range: { after: number; through: number } & WindowLimits,
 ): Window {
   const startMs = clock.now()
-  const part = partOf(archive, clock, search, 'ASC', range)
+  const part = partOf(archive, clock, search, direction, range)
+  const isBack = direction === 'DESC'
   const events: StoredEvent[] = []
   let bytes = 0
-  let position = part.through
+  let position = isBack ? part.after : part.through
   for (const { sequence, event } of inspectedEvents(archive, search, part, range)) {
     if (event !== null) {
       events.push(event)
@@ -71,7 +101,7 @@ export function readWindow(
     }
     const full = events.length >= range.limit || bytes >= range.maxBytes
     if (full || clock.now() - startMs >= WINDOW_MS) {
-      position = sequence
+      position = isBack ? sequence - 1 : sequence
       break
     }
   }
@@ -102,38 +132,6 @@ export function countBack(
   return { found, position }
 }
 
-/**
- * Matching events with `floor` < sequence ≤ `from`, the newest first, until `limit` events, `maxBytes` of JSON or the time
- * of a window is used up. Every match after `position` is among them.
- */
-export function readWindowBack(
-  archive: Archive,
-  clock: Clock,
-  search: Search,
-  range: { from: number; floor: number; limit: number; maxBytes: number },
-): Window {
-  const startMs = clock.now()
-  const part = partOf(archive, clock, search, 'DESC', { after: range.floor, through: range.from })
-  const events: StoredEvent[] = []
-  let bytes = 0
-  let position = part.after
-  for (const { sequence, facts } of factsIn(archive, part)) {
-    const event = isMatch(search, facts)
-      ? storedEvent(archive.db, sequence, archive.epoch ?? NO_EPOCH)
-      : undefined
-    if (event !== undefined) {
-      events.push(event)
-      bytes += event.json.length
-    }
-    const full = events.length >= range.limit || bytes >= range.maxBytes
-    if (full || clock.now() - startMs >= WINDOW_MS) {
-      position = sequence - 1
-      break
-    }
-  }
-  return { events, position }
-}
-
 /** The part of a range that one window covers; `sequences` = the candidates in it, null = all events. */
 export interface Part {
   direction: Direction
@@ -160,10 +158,10 @@ function* inspectedEvents(
   archive: Archive,
   search: Search,
   part: Part,
-  { limit, maxBytes }: { limit: number; maxBytes: number },
+  { limit, maxBytes }: WindowLimits,
 ): Generator<{ sequence: number; event: StoredEvent | null }> {
   const epoch = archive.epoch ?? NO_EPOCH
-  if (search.matches === null) {
+  if (search.matches === null && part.direction === 'ASC') {
     const rows = Math.min(FETCH_ROWS, limit)
     for (let low = part.after; low < part.through; low += rows) {
       const fetched = { after: low, through: Math.min(low + rows, part.through) }
