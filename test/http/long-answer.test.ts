@@ -1,13 +1,14 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Listener, listen } from '../../src/http/listener.ts'
+import { listen } from '../../src/http/listener.ts'
 import { beginLongAnswer, endLongAnswer, writeChunk } from '../../src/http/long-answer.ts'
 import { until } from '../support/http/api-server.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { liveBytes } from '../support/live-bytes.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
+import { collectRaw } from './raw.ts'
 
 const REQUEST = 'GET /long HTTP/1.1\r\nHost: x\r\n\r\n'
 const OTHER = 'GET /other HTTP/1.1\r\nHost: x\r\n\r\n'
@@ -34,21 +35,6 @@ async function start() {
   return { answers, requests, clock, listener }
 }
 
-/** A client that collects the received bytes. */
-function ask({ port }: Listener, text: string) {
-  const socket = connect(port, '127.0.0.1', () => socket.write(text))
-  const client = { socket, text: '', isOver: false }
-  socket.setEncoding('latin1').on('data', (more) => {
-    client.text += more
-  })
-  socket.on('error', () => {})
-  socket.on('close', () => {
-    client.isOver = true
-  })
-  onTestFinished(() => void socket.destroy())
-  return client
-}
-
 function bodyOf({ text }: { text: string }): string {
   return text.slice(text.indexOf('\r\n\r\n') + 4)
 }
@@ -63,7 +49,7 @@ async function begun(answers: readonly Answer[]): Promise<Socket> {
 describe('a streaming response', () => {
   test('writes one chunk per write, and the final chunk at its end', async () => {
     const { answers, listener } = await start()
-    const client = ask(listener, REQUEST)
+    const client = collectRaw(listener.port, REQUEST)
     const answer = await begun(answers)
     writeChunk(answer, Buffer.from('one'), () => {})
     writeChunk(answer, Buffer.alloc(26, '2'), () => {})
@@ -90,7 +76,7 @@ describe('a streaming response', () => {
   test('is an ordinary response if the connection closes after it: HTTP/1.0 and Connection: close', async () => {
     const { answers, listener } = await start()
     const closing = REQUEST.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
-    const clients = [REQUEST.replace('1.1', '1.0'), closing].map((text) => ask(listener, text))
+    const clients = [REQUEST.replace('1.1', '1.0'), closing].map((text) => collectRaw(listener.port, text))
     await until(() => answers.length === 2)
     for (const answer of answers) {
       expect(answer).toBeInstanceOf(ServerResponse)
@@ -103,7 +89,7 @@ describe('a streaming response', () => {
 
   test('outlives the idle timeout of connections, and has no timeout of node:http', async () => {
     const { answers, listener } = await start()
-    const client = ask(listener, REQUEST)
+    const client = collectRaw(listener.port, REQUEST)
     const answer = await begun(answers)
     let timeouts = 0
     answer.on('timeout', () => {
@@ -118,7 +104,7 @@ describe('a streaming response', () => {
 
   test('delays the close of the listener until it ends, at most for the budget', async () => {
     const { answers, listener, clock } = await start()
-    const client = ask(listener, REQUEST)
+    const client = collectRaw(listener.port, REQUEST)
     const answer = await begun(answers)
     let isClosed = false
     const closing = listener.close(5000).then(() => {
@@ -136,7 +122,7 @@ describe('a streaming response', () => {
 
   test('releases its request and response to the garbage collector', async () => {
     const { answers, requests, listener } = await start()
-    ask(listener, REQUEST)
+    collectRaw(listener.port, REQUEST)
     await begun(answers)
     await until(async () => {
       await liveBytes()
@@ -148,7 +134,7 @@ describe('a streaming response', () => {
 describe('another request on the connection of a streaming response', () => {
   test('is never answered into the stream: the connection is closed', async () => {
     const { answers, listener } = await start()
-    const client = ask(listener, REQUEST)
+    const client = collectRaw(listener.port, REQUEST)
     await begun(answers)
     client.socket.write(OTHER)
     await until(() => client.isOver)
@@ -157,7 +143,7 @@ describe('another request on the connection of a streaming response', () => {
 
   test('that was pipelined waits, as for any response', async () => {
     const { answers, listener } = await start()
-    const client = ask(listener, `${REQUEST}${OTHER}`)
+    const client = collectRaw(listener.port, `${REQUEST}${OTHER}`)
     await until(() => answers.length === 1 && client.text !== '')
     expect(client.text).not.toContain('other')
     for (const answer of answers) endLongAnswer(answer)
@@ -166,7 +152,7 @@ describe('another request on the connection of a streaming response', () => {
 
   test('that is no HTTP gets no response either', async () => {
     const { answers, listener } = await start()
-    const client = ask(listener, REQUEST)
+    const client = collectRaw(listener.port, REQUEST)
     await begun(answers)
     client.socket.write('nonsense\r\n\r\n')
     await until(() => client.isOver)

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Listener, listen } from '../../src/http/listener.ts'
+import { listen } from '../../src/http/listener.ts'
 import { until } from '../support/http/api-server.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
-import { raw } from './raw.ts'
+import { collectRaw, raw } from './raw.ts'
 
 /** A listener whose requests the test answers. */
 async function start() {
@@ -20,28 +20,13 @@ async function start() {
   return { asked, refused, listener }
 }
 
-/** A client that sends these bytes at once and collects what comes. */
-function send({ port }: Listener, text: string) {
-  const client = { text: '', isOver: false }
-  const socket = connect(port, '127.0.0.1', () => socket.write(text))
-  socket.setEncoding('latin1').on('data', (more) => {
-    client.text += more
-  })
-  socket.on('error', () => {})
-  socket.on('close', () => {
-    client.isOver = true
-  })
-  onTestFinished(() => void socket.destroy())
-  return client
-}
-
 function requests(count: number): string {
   return Array.from({ length: count }, (_, at) => `GET /${at + 1} HTTP/1.1\r\nHost: x\r\n\r\n`).join('')
 }
 
 test('requests that a client pipelines are handled one after the other, each when the answer before it is out', async () => {
   const { asked, refused, listener } = await start()
-  const client = send(listener, requests(5))
+  const client = collectRaw(listener.port, requests(5))
   for (let count = 1; count <= 5; count += 1) {
     await until(() => asked.length === count)
     // A request to another connection goes through the whole event loop meanwhile.
@@ -68,7 +53,7 @@ test('requests that a client pipelines are handled one after the other, each whe
 
 test('a client that pipelines more than a few gets the end of its connection', async () => {
   const { asked, refused, listener } = await start()
-  const client = send(listener, requests(2000))
+  const client = collectRaw(listener.port, requests(2000))
   await until(() => client.isOver)
   expect(asked.map(({ url }) => url)).toEqual(['/1'])
   await until(() => asked[0]?.response.destroyed === true)
@@ -78,7 +63,7 @@ test('a client that pipelines more than a few gets the end of its connection', a
 
 test('answers that are out make room for further requests on a connection', async () => {
   const { asked, refused, listener } = await start()
-  const client = send(listener, requests(3))
+  const client = collectRaw(listener.port, requests(3))
   const more = connect(listener.port, '127.0.0.1')
   onTestFinished(() => void more.destroy())
   for (let count = 0; count < 3; count += 1) {

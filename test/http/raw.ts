@@ -1,5 +1,6 @@
 /** Sends HTTP as bytes on a socket, for requests that no well-behaved client would send. */
 import { connect, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
 
 /** One raw response. */
 export interface RawAnswer {
@@ -31,6 +32,21 @@ export function raw(port: number, ...pieces: (string | Buffer)[]): Promise<RawAn
       for (const piece of pieces) socket.write(piece)
     })
   })
+}
+
+/** A client that sends these bytes at once and collects what comes, until the test ends. */
+export function collectRaw(port: number, text: string): { socket: Socket; text: string; isOver: boolean } {
+  const socket = connect(port, '127.0.0.1', () => socket.write(text))
+  const client = { socket, text: '', isOver: false }
+  socket.setEncoding('latin1').on('data', (more) => {
+    client.text += more
+  })
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    client.isOver = true
+  })
+  onTestFinished(() => void socket.destroy())
+  return client
 }
 
 function parse(text: string): RawAnswer | null {

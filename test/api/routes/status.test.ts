@@ -6,6 +6,7 @@ import { type Listener, listen } from '../../../src/http/listener.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { knows } from '../../support/http/callers.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
+import { UNKNOWN_STATUS } from '../../support/unknown-status.ts'
 
 const TOKEN = 'a token of the tests'
 const headers = { authorization: `Bearer ${TOKEN}` }
@@ -30,10 +31,10 @@ async function start(status: () => Status): Promise<string> {
 
 test('the status is current at each call, and accepts no parameters', async () => {
   let asked = 0
-  const url = await start(() => ({ ...unknown, copy: { ...unknown.copy, sequence: ++asked } }))
+  const url = await start(() => ({ ...UNKNOWN_STATUS, copy: { ...UNKNOWN_STATUS.copy, sequence: ++asked } }))
   expect(await (await fetch(url, { headers })).json()).toEqual({
-    ...unknown,
-    copy: { ...unknown.copy, sequence: 1 },
+    ...UNKNOWN_STATUS,
+    copy: { ...UNKNOWN_STATUS.copy, sequence: 1 },
   })
   expect(await (await fetch(url, { headers })).json()).toMatchObject({ copy: { sequence: 2 } })
   const refused = await fetch(`${url}?verbose=1`, { headers })
@@ -42,19 +43,6 @@ test('the status is current at each call, and accepts no parameters', async () =
 })
 
 test('the status is open to every valid token, whatever its scopes', async () => {
-  const url = await start(() => unknown)
+  const url = await start(() => UNKNOWN_STATUS)
   expect((await fetch(url, { headers: { authorization: 'Bearer other' } })).status).toBe(200)
 })
-
-const unknown: Status = {
-  leader: { id: null, since: null, self: false },
-  upstream: { state: null, lastGoodPoll: null, nextPoll: null, phase: 'closed' },
-  quota: { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null },
-  log: { kind: 'embedded', epoch: null, oldest: 1, latest: 0 },
-  copy: { sequence: 0, lagEvents: 0, lagSeconds: 0, filled: 1 },
-  completeness: null,
-  unreconciled: null,
-  gaps: null,
-  roles: ['api'],
-  asOf: null,
-}

@@ -6,22 +6,12 @@ import { adminAuthenticate } from '../../../src/http/auth.ts'
 import { listen } from '../../../src/http/listener.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
+import { UNKNOWN_STATUS } from '../../support/unknown-status.ts'
 import { testContext } from '../command-context.ts'
 
 const TOKEN = 'token of this test'
 
-const UNKNOWN: Status = {
-  leader: { id: null, since: null, self: false },
-  upstream: { state: null, lastGoodPoll: null, nextPoll: null, phase: 'closed' },
-  quota: { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null },
-  log: { kind: 'kafka', epoch: null, oldest: 1, latest: 0 },
-  copy: { sequence: 0, lagEvents: 0, lagSeconds: 0, filled: 1 },
-  completeness: null,
-  unreconciled: null,
-  gaps: null,
-  roles: ['api'],
-  asOf: null,
-}
+const UNKNOWN: Status = { ...UNKNOWN_STATUS, log: { ...UNKNOWN_STATUS.log, kind: 'kafka' } }
 
 const gap = {
   id: 'g',

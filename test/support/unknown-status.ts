@@ -1,0 +1,16 @@
+/** The status of a node of the embedded log that knows nothing yet. */
+import type { Status } from '../../src/api/routes/status.ts'
+
+/** What it answers: null for all that only a leader knows. */
+export const UNKNOWN_STATUS: Status = {
+  leader: { id: null, since: null, self: false },
+  upstream: { state: null, lastGoodPoll: null, nextPoll: null, phase: 'closed' },
+  quota: { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null },
+  log: { kind: 'embedded', epoch: null, oldest: 1, latest: 0 },
+  copy: { sequence: 0, lagEvents: 0, lagSeconds: 0, filled: 1 },
+  completeness: null,
+  unreconciled: null,
+  gaps: null,
+  roles: ['api'],
+  asOf: null,
+}
