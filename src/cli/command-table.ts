@@ -48,7 +48,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./commands/backup.ts')).backupCommand,
   },
   restore: {
-    does: 'put a backup back and begin a new epoch, so that every reader is told',
+    does: 'put a backup back and begin a new epoch, which every reader sees',
     load: async () => (await import('./commands/restore.ts')).restoreCommand,
   },
   status: {

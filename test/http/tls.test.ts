@@ -72,7 +72,7 @@ test('files that do not fit are logged, and the certificate before stays in use 
   ])
 })
 
-test('whoever speaks plain HTTP, rubbish or an old TLS to it gets no answer, and the next client is served', async () => {
+test('a client that speaks plain HTTP, rubbish or an old TLS to it gets no answer, and the next client is served', async () => {
   const authority = createTestAuthority()
   const { listener } = await secured(authority)
   for (const text of [

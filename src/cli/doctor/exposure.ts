@@ -1,6 +1,6 @@
 /**
  * Checks what strangers could read or guess with these settings: connections in clear, keys that are easy to guess, and
- * certificates that Node was told not to check. Sends nothing.
+ * certificates that Node does not check. Sends nothing.
  */
 import { isLoopback } from '../../core/ip.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -37,7 +37,7 @@ function checkConnections({ http, httpTls, ops, upstream, roles }: Exposed): Fin
     findings.push(
       warn(
         'exposure',
-        `BRIDGE_OPS_HOST is ${ops.host}: whoever reaches it reads metrics and readiness without a token`,
+        `BRIDGE_OPS_HOST is ${ops.host}: anybody who reaches it reads metrics and readiness without a token`,
         'let a firewall or a network policy admit the monitoring alone',
       ),
     )

@@ -1,5 +1,5 @@
 /**
- * Holds the subscriptions of one WebSocket, told apart by the client's ids: begins, replaces and ends them, and gives each
+ * Holds the subscriptions of one WebSocket, each under an id that the client gives: begins, replaces and ends them, and gives each
  * its turn when the client has taken everything.
  */
 import type { Framing } from '../fanout/framing.ts'

@@ -50,7 +50,7 @@ test.each([
   expect(found[0]).not.toContain(good.BRIDGE_SECRET_KEY)
 })
 
-test('certificates that Node was told not to check are a warning', () => {
+test('certificates that Node does not check are a warning', () => {
   expect(warnings({}, { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([
     expect.stringMatching(/NODE_TLS_REJECT_UNAUTHORIZED is 0.*unset it/),
   ])

@@ -174,7 +174,7 @@ describe.skipIf(runtime === null)('a mirror by MirrorMaker takes over', () => {
       const outages = events.filter(({ data, type }) => type === GAP_OPENED && data.cause === 'outage')
       expect(outages).toHaveLength(index === 0 ? 1 : 0)
 
-      // A reader of the lost cluster is told, and has everything after that.
+      // A reader of the lost cluster gets a gap event, and has everything after that.
       const before = read[index] ?? []
       const after = await pullAll(http, '', before.at(-1)?.cursor)
       expect(after[0]).toMatchObject({ type: GAP_OPENED, data: { cause: 'epoch' } })
