@@ -287,7 +287,17 @@ export function documentedRoutes(): AnyRoute[] {
   const endpoints = new Endpoints({ log: createMemoryLog(), clock: systemClock, logger })
   const rules = addressRules({ allowNets: [], allowHttp: false, ports: [] })
   const idempotencyKeys = new IdempotencyKeys({ log: createMemoryLog(), clock: systemClock, logger })
-  const hooks = { endpoints, idempotencyKeys, reader, rules, secrets: noSecrets, clock: systemClock, logger }
+  const healthOf = () => Promise.reject(new Error('the docs ask for no health'))
+  const hooks = {
+    endpoints,
+    idempotencyKeys,
+    healthOf,
+    reader,
+    rules,
+    secrets: noSecrets,
+    clock: systemClock,
+    logger,
+  }
   const recovery = wireReplays({
     ...hooks,
     log: createMemoryLog(),

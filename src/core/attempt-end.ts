@@ -21,6 +21,8 @@ export const attemptOutcomes = [
 ] as const
 /** One of them. */
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
+/** Those of attempts that the receiver answered. */
+export const answeredOutcomes = ['ok', 'client_error', 'gone', 'throttled', 'server_error'] as const
 
 /**
  * Why an attempt got no status. `broken`: the receiver's answer is not valid HTTP, or the connection broke within it.

@@ -161,6 +161,8 @@ export const logEvents = {
     'A webhook endpoint was behind for so long that the log dropped events by age before they were delivered to it.',
   'webhook.hastened':
     'Deliveries of a webhook endpoint that waited for a retry are due at once, because it was enabled or a test of it succeeded.',
+  'webhook.health_not_published':
+    'How the deliveries of this node stand could not be stored for other nodes; it is retried.',
   'webhook.no_socket':
     'This process cannot open another connection (`reason`: EMFILE, ENFILE or EADDRNOTAVAIL), so webhook deliveries wait a second and are tried again; no receiver is blamed. Raise the limit of open files (ulimit -n, LimitNOFILE), or find out what holds so many.',
   'webhook.notification_abandoned':

@@ -271,6 +271,16 @@ function webhookMetrics(make: Instruments) {
       'Age of the oldest pending delivery, since the bridge fetched its item; 0 without any.',
       {},
     ),
+    webhookDead: make.gauge(
+      'webhook_dead',
+      'Deliveries of this node that were given up and can be replayed; the last 10,000 of an endpoint.',
+      {},
+    ),
+    webhookFailing: make.gauge(
+      'webhook_failing_endpoints',
+      'Endpoints of this node whose last attempt failed.',
+      {},
+    ),
     webhookJournalDropped: make.counter(
       'webhook_journal_dropped_total',
       'Attempts missing in the history because the journal could not store them; no delivery depends on it.',

@@ -12,7 +12,7 @@ import type { Shard, Shards } from '../log/shards.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { Endpoint, Endpoints } from '../registry/endpoints.ts'
 import type { DeliveryRow } from './delivery-state/delivery-rows.ts'
-import type { DeliveryEndpoint } from './delivery-state/endpoint-state.ts'
+import type { DeliveryEndpoint, DeliveryStanding } from './delivery-state/endpoint-state.ts'
 import type { SecretBox } from './endpoints/secrets.ts'
 import { DeliveryEvents } from './send/delivery-events.ts'
 import { attemptPlaces } from './worker/attempt-places.ts'
@@ -86,6 +86,11 @@ export class Webhooks {
   /** The worker of the endpoint's shard, whether or not the endpoint exists; null where another process has the shard. */
   workerOf(endpointId: string): ShardWorker | null {
     return this.#workers.get(shardOf(endpointId)) ?? null
+  }
+
+  /** How the deliveries of the endpoints that this process works on stand, by shard and id. */
+  standings(): Map<number, Map<string, DeliveryStanding>> {
+    return new Map([...this.#workers].map(([shard, worker]) => [shard, worker.standings()]))
   }
 
   /** False while a shard is stuck; the log names it. A process that has no shard is well. */

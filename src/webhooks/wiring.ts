@@ -22,6 +22,8 @@ import { attemptRoutes } from './attempts/attempt-routes.ts'
 import { endpointRoutes } from './endpoints/endpoint-routes.ts'
 import { rewrapRoute } from './endpoints/re-encrypt-route.ts'
 import { createSecretBox } from './endpoints/secrets.ts'
+import { createHealthOf } from './health/health-of.ts'
+import { HealthReports } from './health/health-reports.ts'
 import type { FindEvents } from './replay/replay-window.ts'
 import { wireReplays } from './replay/replay-wiring.ts'
 import type { Attempted } from './send/delivery.ts'
@@ -105,15 +107,29 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
     const runner = replays.runner((id) => webhooks.workerOf(id))
     roles.push({ name: 'webhook replays', run: (signal) => runner.run(signal) })
   }
+  // On the embedded log no other process delivers.
+  const reports = options.log.kind === 'embedded' ? null : new HealthReports(options)
+  if (reports !== null && webhooks !== null) {
+    roles.push({
+      name: 'webhook health',
+      run: (signal) => reports.publish(() => webhooks.standings(), signal),
+    })
+  }
   const { history } = attempts
   if (history !== null) roles.push({ name: 'attempts', run: (signal) => history.run(signal) })
   if (serves && history !== null) {
     roles.push({ name: 'idempotency keys', run: (signal) => idempotencyKeys.run(signal) })
+    if (reports !== null) {
+      roles.push({ name: 'webhook health of other nodes', run: (signal) => reports.follow(signal) })
+    }
+    const standingOf = (id: string) => webhooks?.workerOf(id)?.standing(id) ?? reports?.of(id) ?? null
+    const healthOf = createHealthOf({ standingOf, history, reader, clock })
     routes.push(
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({
         endpoints,
         idempotencyKeys,
+        healthOf,
         reader,
         secrets,
         rules,

@@ -103,6 +103,11 @@ export class AttemptHistory {
     return this.#read(endpointId, (store) => store.deliveries(endpointId, query))
   }
 
+  /** As `AttemptStore.figures`. */
+  figures(endpointId: string, ...query: [sinceMs: number, limit: number]) {
+    return this.#read(endpointId, (store) => store.figures(endpointId, ...query))
+  }
+
   /** Follows the journal and forgets old attempts until the signal aborts. Rejects only with a fault of the program. */
   async run(signal: AbortSignal): Promise<void> {
     await firstEndpoint(this.#options.endpoints, signal)

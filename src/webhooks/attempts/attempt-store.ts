@@ -3,7 +3,7 @@
  * an attempt twice, or the attempts of a delivery in any order, leaves the same rows.
  */
 import { createHash } from 'node:crypto'
-import { type AttemptOutcome, attemptOutcomes } from '../../core/attempt-end.ts'
+import { type AttemptOutcome, answeredOutcomes, attemptOutcomes } from '../../core/attempt-end.ts'
 import { BridgeError } from '../../errors.ts'
 import { type Database, openDatabase } from '../../storage/database.ts'
 import type { AttemptRecord, AttemptResult } from './attempt-record.ts'
@@ -69,6 +69,11 @@ const LIST_DELIVERIES = `
   SELECT event_id AS eventId, sequence, state, attempts, next_ms AS nextMs, last_status AS lastStatus
   FROM deliveries WHERE endpoint = ? AND epoch = ? AND state = ? AND sequence < ?`
 const NEWEST_FIRST = 'ORDER BY sequence DESC LIMIT ?'
+const LAST_SUCCESS = `
+  SELECT max(at_ms) AS atMs FROM attempts WHERE endpoint = ? AND outcome = 'ok'`
+const NEWEST_DURATIONS = `
+  SELECT at_ms AS atMs, duration_ms AS durationMs FROM attempts
+  WHERE endpoint = ? AND outcome = ? AND at_ms >= ? ORDER BY at_ms DESC LIMIT ?`
 const OLD_ATTEMPTS = `
   SELECT at_ms AS atMs, sequence, attempt, epoch, response FROM attempts
   WHERE endpoint = ? AND outcome = ? AND at_ms < ? ORDER BY at_ms, sequence, attempt LIMIT ?`
@@ -104,6 +109,14 @@ export interface KeptDelivery {
   nextMs: number | null
   /** HTTP status of the last attempt; null where it got none. */
   lastStatus: number | null
+}
+
+/** Figures of an endpoint's attempts. */
+export interface AttemptFigures {
+  /** When the last one that succeeded began, ms since 1970; null where none is kept. */
+  lastSuccessMs: number | null
+  /** How long answered attempts took, the newest first. */
+  durationsMs: readonly number[]
 }
 
 /** What the store is opened with. */
@@ -186,6 +199,20 @@ export class AttemptStore {
       })
       .sort((one, other) => other.sequence - one.sequence)
       .slice(0, limit)
+  }
+
+  /** The last success of an endpoint, and how long its newest answered attempts since a moment took, at most `limit`. */
+  figures(endpointId: string, sinceMs: number, limit: number): AttemptFigures {
+    const endpoint = this.#knownNumber(endpointId)
+    if (endpoint === undefined) return { lastSuccessMs: null, durationsMs: [] }
+    const last = this.#db.prepare<{ atMs: number | null }>(LAST_SUCCESS).get(endpoint)
+    const newest = this.#db.prepare<{ atMs: number; durationMs: number }>(NEWEST_DURATIONS)
+    const durationsMs = answeredOutcomes
+      .flatMap((outcome) => newest.all(endpoint, outcome, sinceMs, limit))
+      .sort((one, other) => other.atMs - one.atMs)
+      .slice(0, limit)
+      .map(({ durationMs }) => durationMs)
+    return { lastSuccessMs: last?.atMs ?? null, durationsMs }
   }
 
   /** Endpoints that have, or had, rows. */

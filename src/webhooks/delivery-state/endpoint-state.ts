@@ -92,6 +92,20 @@ export interface PendingOutcome {
   changes: readonly Change<DeliveryRow>[]
 }
 
+/** How the deliveries of an endpoint stand. */
+export interface DeliveryStanding {
+  /** Deliveries known and not finished. */
+  pending: number
+  /** When the oldest of them was recorded, ms since 1970; null where there is none. */
+  oldestMs: number | null
+  /** Deliveries that were given up. */
+  dead: number
+  /** Since when no attempt succeeded, ms since 1970; null while the last one did. */
+  failingSinceMs: number | null
+  /** Events after this sequence were not read yet; null: it has read all. */
+  unreadAfter: number | null
+}
+
 /** Why an endpoint is disabled: it answered 410, or it failed for too long. */
 export type DisableReason = 'gone' | 'failing'
 

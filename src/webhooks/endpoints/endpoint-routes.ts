@@ -10,7 +10,7 @@ import { newSecret } from '../../core/signature.ts'
 import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
 import { HttpProblem, retryLater } from '../../http/problem.ts'
 import { type Call, type Route, type RouteAnswer, sendJson } from '../../http/route.ts'
-import type { Clock } from '../../lifecycle/clock.ts'
+import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import {
   MAX_ENDPOINT_BYTES_PER_TENANT,
@@ -22,6 +22,7 @@ import type { IdempotencyKeys, OnceSteps } from '../../registry/idempotency-keys
 import { isId, newId } from '../../registry/ids.ts'
 import type { AddressRules } from '../address/rules.ts'
 import { actOnce, IDEMPOTENCY_KEY, KEY_REUSED, REPLAYED } from './act-once.ts'
+import type { HealthOf } from './endpoint-health.ts'
 import {
   checkLoaded,
   endpointOf,
@@ -62,11 +63,16 @@ const ONE_ANSWER: RouteAnswer = {
 }
 /** A page of a list ends early where its JSON is longer than this; it has one endpoint at least. */
 const PAGE_BYTES = 4 * 1024 * 1024
+/** Endpoints of a list that are put together between two turns of the event loop. */
+const ENDPOINTS_A_TICK = 16
+/** In a list, events that endpoints have not read are counted for so long, in all. */
+const HEALTH_BUDGET_MS = 500
 
 /** What the routes work with. */
 export interface EndpointRoutesOptions {
   endpoints: Endpoints
   idempotencyKeys: IdempotencyKeys
+  healthOf: HealthOf
   reader: Reader
   secrets: SecretBox
   rules: AddressRules
@@ -126,7 +132,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       parameters: {},
       headers: { 'If-None-Match': 'Answers 304 where the `ETag` of the endpoint is still this one.' },
       answers: { 200: ONE_ANSWER, 304: { meaning: 'It is unchanged.', headers: ONE_ANSWER.headers ?? {} } },
-      handle: async (call) => show(call, options),
+      handle: (call) => show(call, options),
     },
     {
       method: 'PATCH',
@@ -232,7 +238,9 @@ async function create(call: Call, options: EndpointRoutesOptions): Promise<void>
   if (made === null) throw unknownEndpoint()
   const secret = signingSecrets(made, secrets, clock.now())[0]
   const all = { ...headers, ETag: entityTag(made), Location: `${PATH}/${made.id}` }
-  sendJson(response, 201, Buffer.from(JSON.stringify({ ...endpointView(made, secrets), secret })), all)
+  const health = await options.healthOf(made, clock.now() + HEALTH_BUDGET_MS)
+  const view = endpointView(made, secrets, health)
+  sendJson(response, 201, Buffer.from(JSON.stringify({ ...view, secret })), all)
 }
 
 /**
@@ -248,26 +256,26 @@ async function isThere(id: string, isDone: boolean, endpoints: Endpoints): Promi
   throw new HttpProblem(KEY_REUSED, 'the endpoint of this Idempotency-Key was deleted; send another key')
 }
 
-function show(call: Call, { endpoints, secrets }: EndpointRoutesOptions): void {
+async function show(call: Call, options: EndpointRoutesOptions): Promise<void> {
   call.query.check()
-  const endpoint = endpointOf(call, endpoints)
-  if (!isKnownToClient(call.request, endpoint)) return sendEndpoint(call, 200, endpoint, secrets)
+  const endpoint = endpointOf(call, options.endpoints)
+  if (!isKnownToClient(call.request, endpoint)) return sendEndpoint(call, endpoint, options)
   call.response.writeHead(304, { ETag: entityTag(endpoint), 'Cache-Control': 'no-store' }).end()
 }
 
-async function list(
-  { query, caller, response }: Call,
-  { endpoints, secrets }: EndpointRoutesOptions,
-): Promise<void> {
+async function list({ query, caller, response }: Call, options: EndpointRoutesOptions): Promise<void> {
+  const { endpoints, secrets, healthOf, clock } = options
   const { after, limit } = readPageParameters(query, (text) => (isId('ep', text) ? text : null))
   query.check()
   checkLoaded(endpoints)
   const tenant = caller.seesAllTenants ? null : caller.tenant
   const found = endpoints.list({ tenant, after: after ?? '', limit: limit + 1 })
   const parts: string[] = []
+  const untilMs = clock.now() + HEALTH_BUDGET_MS
   let bytes = 0
-  for (const endpoint of found.slice(0, limit)) {
-    const part = JSON.stringify(endpointView(endpoint, secrets))
+  for (const [at, endpoint] of found.slice(0, limit).entries()) {
+    if (at % ENDPOINTS_A_TICK === ENDPOINTS_A_TICK - 1) await yieldToEventLoop()
+    const part = JSON.stringify(endpointView(endpoint, secrets, await healthOf(endpoint, untilMs)))
     bytes += part.length
     if (parts.length > 0 && bytes > PAGE_BYTES) break
     parts.push(part)
@@ -279,9 +287,10 @@ async function list(
 /** `read` gives the change, after it is known that the caller has the endpoint. */
 async function changeBy(
   call: Call,
-  { endpoints, secrets, hasten, untilStopped, logger }: EndpointRoutesOptions,
+  options: EndpointRoutesOptions,
   read: () => EndpointChange,
 ): Promise<void> {
+  const { endpoints, secrets, hasten, untilStopped, logger } = options
   call.query.check()
   const { id, status: before } = endpointOf(call, endpoints)
   const change = read()
@@ -290,7 +299,7 @@ async function changeBy(
   else if (before === 'active' && changed.status !== 'active') await untilStopped(id)
   const { tenant, status } = changed
   logger.info('endpoint.changed', { endpointId: id, tenant, status, by: call.caller.tokenId })
-  sendEndpoint(call, 200, changed, secrets)
+  await sendEndpoint(call, changed, options)
 }
 
 async function rotate(call: Call, options: EndpointRoutesOptions): Promise<void> {
@@ -303,7 +312,7 @@ async function rotate(call: Call, options: EndpointRoutesOptions): Promise<void>
     secrets: rotated(now.secrets, wrapped, clock.now()),
   }))
   logger.info('endpoint.rotated', { endpointId: id, tenant, by: call.caller.tokenId })
-  sendEndpoint(call, 200, changed, secrets, { secret })
+  await sendEndpoint(call, changed, options, { secret })
 }
 
 async function remove(call: Call, { endpoints, untilStopped, logger }: EndpointRoutesOptions): Promise<void> {
@@ -332,15 +341,16 @@ async function update(
   return changed
 }
 
-function sendEndpoint(
+async function sendEndpoint(
   { response }: Call,
-  status: number,
   endpoint: Endpoint,
-  secrets: SecretBox,
+  { secrets, healthOf, clock }: EndpointRoutesOptions,
   more: object = {},
-): void {
-  const body = Buffer.from(JSON.stringify({ ...endpointView(endpoint, secrets), ...more }))
-  sendJson(response, status, body, { ETag: entityTag(endpoint) })
+): Promise<void> {
+  const health = await healthOf(endpoint, clock.now() + HEALTH_BUDGET_MS)
+  const view = endpointView(endpoint, secrets, health)
+  const body = Buffer.from(JSON.stringify({ ...view, ...more }))
+  sendJson(response, 200, body, { ETag: entityTag(endpoint) })
 }
 
 function noRoom(refusal: NoRoom): HttpProblem {

@@ -11,6 +11,7 @@ import { filterSchema } from '../../http/schemas/filter-schema.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
 import { endpointOrders } from '../../registry/endpoint-rows.ts'
 import type { Endpoint } from '../../registry/endpoints.ts'
+import { type EndpointHealth, healthSchema } from './endpoint-health.ts'
 import type { SecretBox } from './secrets.ts'
 import { readableHeaders } from './stored-headers.ts'
 
@@ -39,6 +40,7 @@ export const endpointSchema = z.object({
     .describe('What is delivered one after the other: nothing, or the events of one issuer.'),
   start: z.string().describe('The cursor after which its deliveries began.'),
   createdAt: isoTime('When it was made.'),
+  health: healthSchema,
 })
 
 /** An endpoint with a secret that was just made. */
@@ -55,13 +57,17 @@ const members = endpointSchema.keyof().options
 export const ENDPOINT_SHAPE = `\`{${members.join(', ')}}\``
 
 /** The endpoint as JSON: the members of the schema alone, so that a secret cannot leave with them. */
-export function endpointView(endpoint: Endpoint, secrets: SecretBox): Record<string, unknown> {
+export function endpointView(
+  endpoint: Endpoint,
+  secrets: SecretBox,
+  health: EndpointHealth,
+): Record<string, unknown> {
   const headers = readableHeaders(endpoint, secrets)
-  const known = { ...endpoint, headers, createdAt: isoMillis(endpoint.createdAtMs) }
+  const known = { ...endpoint, headers, createdAt: isoMillis(endpoint.createdAtMs), health }
   return Object.fromEntries(members.map((name) => [name, known[name]]))
 }
 
-/** The `ETag` of the endpoint as it is. */
+/** The `ETag` of the endpoint as it is; its health is no part of it. */
 export function entityTag({ version }: Endpoint): string {
   return `"${version}"`
 }

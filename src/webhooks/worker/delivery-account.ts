@@ -1,4 +1,4 @@
-/** Counts and logs every delivery attempt, and measures how many deliveries are pending on this node. */
+/** Counts and logs every delivery attempt, and measures how many deliveries of this node are pending or dead. */
 import { outcomeOf } from '../../core/attempt-end.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
@@ -14,6 +14,8 @@ type DeliveryMetrics = Pick<
   | 'webhookDeliveryLatency'
   | 'webhookPending'
   | 'webhookOldestPending'
+  | 'webhookDead'
+  | 'webhookFailing'
 >
 
 /** Metrics and log of the deliveries of a process. */
@@ -52,15 +54,21 @@ export function createDeliveryAccount({
         reason: detail,
       })
     },
-    /** Sets the gauges of pending deliveries from the shards of this node. */
+    /** Sets the gauges of deliveries and failing endpoints from the shards of this node. */
     measure(shards: Iterable<ShardFigures>): void {
       let pending = 0
       let oldestMs = Number.POSITIVE_INFINITY
+      let dead = 0
+      let failing = 0
       for (const shard of shards) {
         pending += shard.pending
+        dead += shard.dead
+        failing += shard.failing
         oldestMs = Math.min(oldestMs, shard.oldestMs ?? Number.POSITIVE_INFINITY)
       }
       metrics.webhookPending.set({}, pending)
+      metrics.webhookDead.set({}, dead)
+      metrics.webhookFailing.set({}, failing)
       const ageMs = oldestMs === Number.POSITIVE_INFINITY ? 0 : Math.max(0, clock.now() - oldestMs)
       metrics.webhookOldestPending.set({}, ageMs / 1000)
     },

@@ -11,7 +11,7 @@ import { type DeliveryRow, endpointIdOf } from '../delivery-state/delivery-rows.
 import type { ReplayStart } from '../delivery-state/endpoint-cursors.ts'
 import { furthestSequence, loadEndpoint } from '../delivery-state/endpoint-load.ts'
 import { EndpointRows, rowsByEndpoint } from '../delivery-state/endpoint-rows.ts'
-import type { Batch, DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
+import type { Batch, DeliveryEndpoint, DeliveryStanding } from '../delivery-state/endpoint-state.ts'
 import { attemptLimits } from '../send/attempt.ts'
 import { type EndpointHost, EndpointWorker, type EndpointWorkerOptions } from './endpoint-worker.ts'
 import { ShardEventReader } from './event-reader.ts'
@@ -32,6 +32,10 @@ export interface ShardFigures {
   pending: number
   /** When the oldest of them was recorded, ms since 1970; null where there is none. */
   oldestMs: number | null
+  /** Deliveries that were given up and are remembered. */
+  dead: number
+  /** Endpoints whose last attempt failed. */
+  failing: number
 }
 
 /** A replay that was requested. */
@@ -196,12 +200,36 @@ export class ShardWorker implements EndpointHost {
   figures(): ShardFigures {
     let pending = 0
     let oldestMs: number | null = null
+    let dead = 0
+    let failing = 0
     for (const { machine } of this.#workers.values()) {
       const own = machine.figures()
       pending += own.pending
+      dead += machine.deadCount
+      if (machine.failingSinceMs !== null) failing += 1
       if (own.oldestMs !== null) oldestMs = Math.min(oldestMs ?? own.oldestMs, own.oldestMs)
     }
-    return { pending, oldestMs }
+    return { pending, oldestMs, dead, failing }
+  }
+
+  /** How the deliveries of an endpoint stand; null where it is not worked on here. */
+  standing(endpointId: string): DeliveryStanding | null {
+    const { machine } = this.#workers.get(endpointId) ?? {}
+    if (machine === undefined) return null
+    const { readTo } = machine.cursors.live.progress
+    const unreadAfter = readTo < this.#options.reader.latest ? readTo : null
+    const { deadCount: dead, failingSinceMs } = machine
+    return { ...machine.figures(), dead, failingSinceMs, unreadAfter }
+  }
+
+  /** The same of all its endpoints, by id. */
+  standings(): Map<string, DeliveryStanding> {
+    return new Map(
+      [...this.#workers.keys()].flatMap((id) => {
+        const own = this.standing(id)
+        return own === null ? [] : [[id, own] as const]
+      }),
+    )
   }
 
   /** Has the rows of an endpoint written soon. */

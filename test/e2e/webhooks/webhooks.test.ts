@@ -112,6 +112,27 @@ describe('webhooks of a bridge', () => {
     expect(gone.received).toHaveLength(1)
   })
 
+  it('show in the health of the endpoint what waits, since when it fails, and how long attempts take', async () => {
+    let status = 503
+    await using receiver = await startReceiver((response) => response.writeHead(status).end())
+    const { id } = await ask('POST', '', { url: receiver.url, maxConcurrency: 1, since: '2000-01-01' })
+    const failing = await eventually(
+      () => ask('GET', `/${id}`),
+      ({ health }) => health.failingSince !== null,
+    )
+    expect(failing.health).toMatchObject({ dead: 0, lastSuccess: null })
+    expect(failing.health.pending).toBeGreaterThan(0)
+    expect(Date.parse(failing.health.oldestPending ?? '')).toBeLessThan(Date.now())
+    status = 204
+    const well = await eventually(
+      () => ask('GET', `/${id}`),
+      ({ health }) => health.failingSince === null && health.lastSuccess !== null,
+    )
+    expect(well.health.p50Ms).toBeGreaterThanOrEqual(0)
+    expect(well.health.p95Ms).toBeGreaterThanOrEqual(well.health.p50Ms ?? 0)
+    await ask('DELETE', `/${id}`)
+  })
+
   it('are measured, and the node reports its shards as healthy', async () => {
     const scrape = await (await fetch(`${bridge.ready.ops}/metrics`)).text()
     expect(scrape).toMatch(/^bridge_webhook_attempts_total\{outcome="ok"\} [1-9]/m)

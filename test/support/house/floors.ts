@@ -59,6 +59,7 @@ export const floors: readonly (readonly Area[])[] = [
         'worker',
         'commands',
         'replay',
+        'health',
         '.',
       ],
       doors: ['channels.ts', 'wiring.ts', 'address/rules.ts'],

@@ -35,9 +35,11 @@ import {
   type AttemptPage,
 } from '../../../src/webhooks/attempts/attempt-record.ts'
 import { attemptRoutes } from '../../../src/webhooks/attempts/attempt-routes.ts'
+import type { DeliveryStanding } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import { endpointRoutes } from '../../../src/webhooks/endpoints/endpoint-routes.ts'
 import { rewrapRoute } from '../../../src/webhooks/endpoints/re-encrypt-route.ts'
 import { createSecretBox, type SecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
+import { createHealthOf } from '../../../src/webhooks/health/health-of.ts'
 import { type ReplayWiring, wireReplays } from '../../../src/webhooks/replay/replay-wiring.ts'
 import type { Attempt, Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { type KeptLine, keepingLogger } from '../keeping-logger.ts'
@@ -113,6 +115,8 @@ export async function startApi(
     endpoints?: Endpoints
     /** Allowed webhook targets; by default public hosts. */
     allowNets?: string[]
+    /** How the deliveries of endpoints stand; by default no node has said. */
+    standingOf?: (endpointId: string) => DeliveryStanding | null
     /** Sends test events and notifications; by default every endpoint accepts them. */
     attempt?: Attempt
   } = {},
@@ -161,6 +165,8 @@ export async function startApi(
     metrics,
     logger,
   })
+  const { standingOf = () => null } = options
+  const healthOf = createHealthOf({ standingOf, history, reader, clock })
   const ended = new AbortController()
   const running = Promise.all([
     options.tokens === undefined ? tokens.run(ended.signal) : null,
@@ -207,6 +213,7 @@ export async function startApi(
       ...endpointRoutes({
         endpoints,
         idempotencyKeys,
+        healthOf,
         reader,
         secrets,
         rules,

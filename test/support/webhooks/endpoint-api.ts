@@ -1,4 +1,5 @@
 /** Creates and changes endpoints of a running bridge over HTTP, as a user does, and reads what one received. */
+import type { EndpointHealth } from '../../../src/webhooks/endpoints/endpoint-health.ts'
 import { bearer } from '../http/api-client.ts'
 import type { Received } from './webhook-receiver.ts'
 
@@ -10,6 +11,7 @@ export interface ShownEndpoint {
   id: string
   status: string
   disabledReason: string | null
+  health: EndpointHealth
   /** Only in responses that create one. */
   secret: string
 }

@@ -1,10 +1,12 @@
 /** Creates endpoints for tests: a request for one, and a node that follows the log's table of them. */
 import { onTestFinished } from 'vitest'
+import { encodeCursor } from '../../../src/core/cursor.ts'
 import type { Log } from '../../../src/log/log.ts'
 import { Endpoints, type NewEndpoint } from '../../../src/registry/endpoints.ts'
 import { newId } from '../../../src/registry/ids.ts'
 import { until } from '../http/api-server.ts'
 import { keepingLogger } from '../keeping-logger.ts'
+import { EPOCH } from '../store.ts'
 import { createManualClock } from '../time/manual-clock.ts'
 
 /** An endpoint that is not created yet, of the tenant `desk`, changed by the given members. */
@@ -20,7 +22,7 @@ export function wantedEndpoint(parts: Partial<NewEndpoint> = {}): NewEndpoint {
     maxConcurrency: 8,
     rateLimit: null,
     order: 'none',
-    start: 'a cursor',
+    start: encodeCursor({ epoch: EPOCH, sequence: 0, timeMs: 0 }),
     secrets: [{ wrapped: 'wrapped', untilMs: null }],
     ...parts,
   }

@@ -64,6 +64,23 @@ describe('the attempt store', () => {
     )
   })
 
+  test('gives the last success, and the durations of answered attempts since a moment, the newest first', () => {
+    const outcomes = ['ok', 'server_error', 'timeout', 'ok', 'gone', 'ok'] as const
+    const store = newStore(
+      outcomes.map((outcome, at) =>
+        recordOf({
+          ...{ endpointId: 'ep_1', sequence: at + 1, attempt: 1, atMs: 10 * at, outcome },
+          ...{ result: 'retry', status: null, response: null, durationMs: at },
+        }),
+      ),
+    )
+    expect(store.figures('ep_1', 0, 1000)).toEqual({ lastSuccessMs: 50, durationsMs: [5, 4, 3, 1, 0] })
+    expect(store.figures('ep_1', 10, 2)).toEqual({ lastSuccessMs: 50, durationsMs: [5, 4] })
+    expect(store.figures('ep_1', 45, 1000).durationsMs).toEqual([5])
+    expect(store.figures('ep_2', 0, 1000)).toEqual({ lastSuccessMs: null, durationsMs: [] })
+    store.close()
+  })
+
   test('derives the state of each delivery from its latest attempt, in any order and with any number of repeats', () => {
     fc.assert(
       fc.property(history, fc.infiniteStream(fc.nat()), (attempts, chance) => {

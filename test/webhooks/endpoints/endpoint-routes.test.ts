@@ -54,6 +54,7 @@ describe('creating an endpoint', () => {
       'order',
       'start',
       'createdAt',
+      'health',
       'secret',
     ])
     expect(body).toEqual({
@@ -66,6 +67,15 @@ describe('creating an endpoint', () => {
       filter: { ...wanted.filter, isins: ['GB00B03MLX29'], importance: ['high', 'ultra'] },
       start: api.store.reader.cursorAt(5),
       createdAt: '2026-06-01T06:00:00.000Z',
+      health: {
+        pending: 0,
+        oldestPending: null,
+        dead: 0,
+        lastSuccess: null,
+        failingSince: null,
+        p50Ms: null,
+        p95Ms: null,
+      },
       secret: expect.stringMatching(SECRET),
     })
     expect(headers.get('location')).toBe(`/v1/webhooks/${body.id}`)
