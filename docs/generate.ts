@@ -93,7 +93,9 @@ function metricsPage(): string {
   const { docs } = createMetrics({ version: VERSION })
   const rows = docs.map(({ name, type, help, labels }) => {
     const sets = Object.entries(labels).map(([label, values]) =>
-      name === 'bridge_build_info' ? `\`${label}\`` : `\`${label}\`: ${values.join(', ')}`,
+      name === 'bridge_build_info' || name === 'bridge_info'
+        ? `\`${label}\``
+        : `\`${label}\`: ${values.join(', ')}`,
     )
     return [`\`${name}\``, type, help, sets.join('; ') || '–']
   })

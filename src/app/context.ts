@@ -42,7 +42,7 @@ export function startContext(
   { stack, stopping }: { stack: ReleaseStack; stopping: AbortSignal },
 ): StartContext {
   const logger = createLogger({ level: settings.logLevel, secrets: settings.secrets })
-  const metrics = createMetrics({ version: VERSION })
+  const metrics = createMetrics({ version: VERSION, installation: settings.installation })
   const calendar = loadCalendar(settings.calendarFile)
   for (const warning of settings.warnings) logger.warn('settings.warning', { warning })
   logger.info('settings.read', { settings: settings.summary })

@@ -88,8 +88,14 @@ const SLOW = [0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600
 /** The instruments, the text of a scrape, and the documentation of each metric. */
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** All metrics on a new registry, at zero. `version` is the label of `bridge_build_info`. */
-export function createMetrics(options: { version: string }) {
+/** All metrics on a new registry, at zero. `version` is the label of `bridge_build_info`, `installation` of `bridge_info`. */
+export function createMetrics({
+  version,
+  installation = 'disclosures',
+}: {
+  version: string
+  installation?: string
+}) {
   const make = createInstruments()
   const { registry } = make
   const metrics = {
@@ -99,9 +105,12 @@ export function createMetrics(options: { version: string }) {
     ...httpMetrics(make),
     ...webhookMetrics(make),
   }
+  make.gauge('build_info', 'Always 1; the version is its label.', { version: [version] }).set({ version }, 1)
   make
-    .gauge('build_info', 'Always 1; the version is its label.', { version: [options.version] })
-    .set({ version: options.version }, 1)
+    .gauge('info', 'Always 1; the label names the installation (`BRIDGE_INSTALLATION`).', {
+      installation: [installation],
+    })
+    .set({ installation }, 1)
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS })
   return {
     ...metrics,

@@ -266,6 +266,15 @@ export const settingsSchema = z.object({
       meaning: 'Comma list of exact browser origins that may call the API.',
     },
   ),
+  BRIDGE_INSTALLATION: setting(
+    field.patternField(/^[A-Za-z0-9._-]{1,100}$/, '1 to 100 letters, digits, dots, dashes or underscores'),
+    {
+      default: null,
+      shown: 'the topic prefix',
+      meaning:
+        'Name of all processes that share one log, as the label of `bridge_info`: tells installations on one Prometheus apart.',
+    },
+  ),
   BRIDGE_DRAIN_TIMEOUT: setting(field.durationField, {
     default: 'PT30S',
     meaning: 'Budget for a clean stop.',

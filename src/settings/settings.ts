@@ -251,6 +251,7 @@ function groupSettings(
     streamMaxClients: given(values.BRIDGE_STREAM_MAX_CLIENTS),
     corsOrigins: values.BRIDGE_CORS_ORIGINS ?? [],
     drainTimeoutMs: given(values.BRIDGE_DRAIN_TIMEOUT),
+    installation: values.BRIDGE_INSTALLATION ?? given(values.BRIDGE_TOPIC_PREFIX),
     logLevel: given(values.BRIDGE_LOG_LEVEL),
     /** For the start-up log: every setting with a value, secrets as `(set)`. */
     summary: summarise(found),

@@ -4,13 +4,14 @@ import { createMetrics } from '../../src/obs/metrics.ts'
 
 describe('the metrics', () => {
   test('are registered at zero with every label they can have', async () => {
-    const metrics = createMetrics({ version: '1.2.3' })
+    const metrics = createMetrics({ version: '1.2.3', installation: 'london-1' })
     const text = await metrics.scrape()
     expect(text).toContain('bridge_poll_requests_total{purpose="gateway",result="invalid"} 0')
     expect(text).toContain('bridge_stream_closes_total{transport="sse",code="4108"} 0')
     expect(text).toContain('bridge_webhook_pending 0')
     expect(text).toContain('bridge_commit_duration_seconds_count 0')
     expect(text).toContain('bridge_build_info{version="1.2.3"} 1')
+    expect(text).toContain('bridge_info{installation="london-1"} 1')
     expect(text).toContain('process_cpu_seconds_total')
     for (const { name } of metrics.docs) expect(text).toContain(`# TYPE ${name} `)
   })

@@ -181,6 +181,13 @@ describe('settings', () => {
     expect(wrong({ ...rest, BRIDGE_UPSTREAM_KEY_FILE: '/run/empty' }, readFile).errors).toHaveLength(1)
   })
 
+  test('name the installation after the topics, unless it has a name of its own', () => {
+    expect(loadSettings(whole, files()).installation).toBe('disclosures')
+    expect(loadSettings({ ...whole, BRIDGE_TOPIC_PREFIX: 'uk' }, files()).installation).toBe('uk')
+    expect(loadSettings({ ...whole, BRIDGE_INSTALLATION: 'london-1' }, files()).installation).toBe('london-1')
+    expect(wrong({ ...whole, BRIDGE_INSTALLATION: 'a b' }, files()).message).toContain('BRIDGE_INSTALLATION')
+  })
+
   test('read a .env file, let the environment win, and treat an empty value as absent', () => {
     const readFile = files({ '.env': 'BRIDGE_HTTP_PORT=9000\nBRIDGE_OPS_PORT="0"\nOTHER=1\n' })
     const settings = loadSettings({ ...whole, BRIDGE_HTTP_PORT: '9001', BRIDGE_LOG_LEVEL: ' ' }, readFile)
