@@ -17,6 +17,7 @@ import { RecentEvents } from '../src/archive/reading/recent-events.ts'
 import { openArchive } from '../src/archive/store/archive.ts'
 import { VERSION } from '../src/core/version.ts'
 import { errorCodes, exitMeanings } from '../src/errors.ts'
+import { createReaderLimits } from '../src/http/bounds/reader-limits.ts'
 import { MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_URL_BYTES } from '../src/http/limits.ts'
 import { opsPaths } from '../src/http/ops.ts'
 import { problemCodes } from '../src/http/problem.ts'
@@ -129,8 +130,11 @@ function httpPage(): string {
     '## Limits',
     `An address has at most ${MAX_URL_BYTES} bytes; headers have ${MAX_HEADER_BYTES / 1024} KB,`,
     `a body ${MAX_BODY_BYTES / 1024} KB where its path says nothing else. Headers must arrive within 10 s, the whole`,
-    'request within 30 s. Browsers may call from the',
-    'origins in `BRIDGE_CORS_ORIGINS`.',
+    'request within 30 s. Send the next request of a connection when you have the answer to the one before: behind it',
+    'at most eight may wait. A client that takes nothing of its answer for 30 s is disconnected. Each answer says in the',
+    'headers `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` how many requests you may send;',
+    'one too many is answered 429 `rate_limited` with `Retry-After`: [http-limits.md](../run/http-limits.md).',
+    'Browsers may call from the origins in `BRIDGE_CORS_ORIGINS`.',
     '',
     '## Ops listener',
     'Its own host and port, no token; on loopback unless set otherwise.',
@@ -269,22 +273,28 @@ const noTickets: Tickets = {
 export function documentedRoutes(): AnyRoute[] {
   const archive = openArchive({ path: ':memory:', nativeKind: 'Native', durable: false })
   const reader = createReader(archive, new RecentEvents(0), systemClock)
+  const logger = createLogger({ level: 'silent', secrets: [] })
+  const limits = createReaderLimits({ maxClients: 0, clientOf: () => null, logger })
   const feed = createStreams({
     reader,
     clock: systemClock,
     chance: () => 0,
     metrics: createMetrics({ version: VERSION }),
-    logger: createLogger({ level: 'silent', secrets: [] }),
+    logger,
     credentials: { authenticate: () => 'unknown', findCaller: () => 'unknown', tickets: noTickets },
     corsOrigins: [],
     upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'closed', asOf: null }),
-    maxClients: 0,
+    limits,
   })
   const status = statusRoute(() => {
     throw new Error('the docs ask for no status')
+  }, '')
+  const pull = disclosuresRoute({
+    reader,
+    clock: systemClock,
+    limits: { ...limits, onRefused: () => undefined },
+    stopping: new AbortController().signal,
   })
-  const pull = disclosuresRoute({ reader, clock: systemClock, stopping: new AbortController().signal })
-  const logger = createLogger({ level: 'silent', secrets: [] })
   const tokens = new Tokens({ log: createMemoryLog(), clock: systemClock, logger })
   const endpoints = new Endpoints({ log: createMemoryLog(), clock: systemClock, logger })
   const rules = addressRules({ allowNets: [], allowHttp: false, ports: [] })
@@ -315,7 +325,7 @@ export function documentedRoutes(): AnyRoute[] {
   return [
     pull,
     ...feed.routes,
-    filterTestRoute(reader),
+    filterTestRoute(reader, limits.sendBuffers),
     ...endpointRoutes({
       ...hooks,
       hasten: recovery.commands.hasten,

@@ -10,6 +10,7 @@ import type { Archive } from '../archive/store/archive.ts'
 import type { Mount } from '../http/app.ts'
 import type { Authenticate } from '../http/auth.ts'
 import type { Channel } from '../http/channel.ts'
+import type { RateLimits } from '../http/rate-limits.ts'
 import type { AnyRoute } from '../http/route.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
@@ -25,6 +26,7 @@ import { asyncApiRoute, openApiRoute } from './routes/document-route.ts'
 import { filterTestRoute } from './routes/filter-test-route.ts'
 import { createFundGateway, fundsOff } from './routes/fund-gateway.ts'
 import { bridgeMirror } from './routes/mirror-router.ts'
+import type { PullLimits } from './routes/pull-places.ts'
 import { createReferenceCopy } from './routes/reference-copy.ts'
 import { rejectedRoute } from './routes/rejected-route.ts'
 import { copiedItemRoutes } from './routes/replica-items.ts'
@@ -46,6 +48,8 @@ export interface ApiParts {
   tickets: Tickets
   authenticate: Authenticate
   status: () => Status
+  /** `BRIDGE_SECRET_KEY`. */
+  keys: { key: string }
   /** The upstream's present time, ms since 1970. */
   upstreamNowMs: () => number
   /** The word that replaces `native` in parameter names of the upstream API. */
@@ -56,6 +60,9 @@ export interface ApiParts {
   channels: readonly Channel[]
   clock: Clock
   logger: Logger
+  limits: PullLimits
+  /** Rates of requests below `/v2`. */
+  rates: RateLimits
   /** Aborts when the process begins to stop. */
   stopping: AbortSignal
 }
@@ -80,7 +87,7 @@ export const NO_API: Api = {
 
 /** The API over these parts. Reports and exchanges are empty until its roles run. */
 export function createApi(parts: ApiParts): Api {
-  const { log, archive, reader, tokens, tickets, authenticate, clock, logger } = parts
+  const { log, archive, reader, tokens, tickets, authenticate, clock, logger, limits } = parts
   const days = createDayReplica(log.table(DAYS_TABLE))
   const references = createReferenceCopy({ log, clock, logger })
   const mirrored = [
@@ -100,15 +107,26 @@ export function createApi(parts: ApiParts): Api {
       { name: 'exchanges', run: references.run },
     ],
     routes: [
-      disclosuresRoute({ reader, clock, stopping: parts.stopping }),
-      filterTestRoute(reader),
-      statusRoute(parts.status),
+      disclosuresRoute({ reader, clock, limits, stopping: parts.stopping }),
+      filterTestRoute(reader, limits.sendBuffers),
+      statusRoute(parts.status, parts.keys.key),
       reportRoute(days),
       rejectedRoute(log),
       ...tokenRoutes({ tokens, clock, logger }),
       ticketRoute(tickets),
     ],
-    mounts: [{ prefix: MIRROR_PREFIX, handler: bridgeMirror({ routes: mirrored, authenticate, logger }) }],
+    mounts: [
+      {
+        prefix: MIRROR_PREFIX,
+        handler: bridgeMirror({
+          routes: mirrored,
+          authenticate,
+          sendBuffers: limits.sendBuffers,
+          rates: parts.rates,
+          logger,
+        }),
+      },
+    ],
     documented(routes) {
       const all = [...routes, asyncApiRoute(parts.channels)]
       all.push(openApiRoute({ routes: all, mirror: { prefix: MIRROR_PREFIX, routes: mirrored } }))

@@ -8,20 +8,22 @@ import type { Access } from './access.ts'
 import { productChannels } from './channels.ts'
 import { hasRole, type StartContext } from './context.ts'
 import type { LeaderView } from './leader-report.ts'
+import type { Readers } from './readers.ts'
 import type { Storage } from './storage.ts'
 
 /** Registers the roles that keep its tables up to date; empty for a process without the role `api`. */
 export function buildApi(
   context: StartContext,
-  parts: { storage: Storage; access: Access; leader: LeaderView; status: () => Status },
+  parts: { storage: Storage; access: Access; leader: LeaderView; readers: Readers; status: () => Status },
 ): Api {
   if (!hasRole(context, 'api')) return NO_API
   const { settings, roles } = context
-  const { storage, access, leader, status } = parts
+  const { storage, access, leader, readers, status } = parts
   const api = createApi({
     ...context,
     ...storage,
     ...access,
+    ...readers,
     status,
     upstreamNowMs: () => leader.upstreamNowMs(),
     nativeWord: settings.native.word,

@@ -15,6 +15,7 @@ import { type AppParts, type StartContext, startContext } from './context.ts'
 import { buildLeader } from './leader.ts'
 import { buildLeaderView } from './leader-report.ts'
 import { listenOps, listenPublic } from './listeners.ts'
+import { buildReaders } from './readers.ts'
 import { createStatus } from './status.ts'
 import { openStorage } from './storage.ts'
 import { buildStreams } from './streams.ts'
@@ -63,9 +64,10 @@ async function start(context: StartContext) {
   const { webhooks, routes: webhookRoutes } = buildWebhooks(context, storage, access)
   const leader = buildLeaderView(context, storage, ingest)
   const status = createStatus({ ...context, ...context.settings, ...storage, leader })
-  const api = buildApi(context, { storage, access, leader, status })
-  const streams = buildStreams(context, storage, access, leader)
-  const publicListener = await listenPublic(context, access, {
+  const readers = buildReaders(context)
+  const api = buildApi(context, { storage, access, leader, readers, status })
+  const streams = buildStreams(context, storage, access, leader, readers)
+  const publicListener = await listenPublic(context, access, readers, {
     routes: api.documented([...api.routes, ...webhookRoutes, ...(streams?.routes ?? [])]),
     mounts: api.mounts,
     upgrade: streams?.upgrade,

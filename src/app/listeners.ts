@@ -2,31 +2,35 @@
  * Opens the public HTTP listener and the ops listener (health, metrics), and puts their closing on the clean-up stack.
  */
 import { createApp, type Mount } from '../http/app.ts'
-import { mostConnections, openFilesLimit } from '../http/bounds/connection-slots.ts'
+import { createConnectionLimit, mostConnections, openFilesLimit } from '../http/bounds/connection-slots.ts'
 import { type Listener, listen } from '../http/listener.ts'
 import { createOpsApp, type OpsOptions } from '../http/ops.ts'
 import type { AnyRoute } from '../http/route.ts'
 import type { Upgrade } from '../http/upgrade.ts'
 import type { Access } from './access.ts'
 import type { StartContext } from './context.ts'
+import type { Readers } from './readers.ts'
 import type { Storage } from './storage.ts'
 
 /** @throws BridgeError where the port of `BRIDGE_HTTP_PORT` is taken or may not be used */
 export async function listenPublic(
-  { settings, clock, logger, metrics, stack }: StartContext,
+  { settings, clock, logger, stack }: StartContext,
   { authenticate }: Access,
+  { rates, trustedProxies, onRefused }: Readers,
   served: { routes: AnyRoute[]; mounts: readonly Mount[]; upgrade: Upgrade | undefined },
 ): Promise<Listener> {
   const { corsOrigins } = settings
   const { upgrade, ...routing } = served
-  const listener = await listen(createApp({ ...routing, authenticate, corsOrigins, logger }), {
+  const maxConnections = mostConnections(openFilesLimit())
+  const listener = await listen(createApp({ ...routing, authenticate, corsOrigins, rates, logger }), {
     ...settings.http,
     tls: settings.httpTls,
     setting: 'BRIDGE_HTTP_PORT',
     clock,
     logger,
-    maxConnections: mostConnections(openFilesLimit()),
-    onRefused: (cause) => metrics.httpRefused.add({ cause }),
+    maxConnections,
+    ...(maxConnections !== null && { takeConnection: createConnectionLimit(maxConnections, trustedProxies) }),
+    onRefused,
     ...(upgrade && { upgrade }),
   })
   stack.push('the public listener', () => listener.close(settings.drainTimeoutMs))

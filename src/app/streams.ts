@@ -5,6 +5,7 @@ import { createStreams } from '../streams/streams.ts'
 import type { Access } from './access.ts'
 import { hasRole, type StartContext } from './context.ts'
 import type { LeaderView } from './leader-report.ts'
+import type { Readers } from './readers.ts'
 import type { Storage } from './storage.ts'
 
 /** Null for a process without the role `feed`. */
@@ -13,6 +14,7 @@ export function buildStreams(
   { reader }: Storage,
   { authenticate, findCaller, tickets }: Access,
   leader: LeaderView,
+  { limits, rates }: Readers,
 ): ReturnType<typeof createStreams> | null {
   if (!hasRole(context, 'feed')) return null
   const { settings, calendar, clock, roles } = context
@@ -22,7 +24,8 @@ export function buildStreams(
     credentials: { authenticate, findCaller, tickets },
     corsOrigins: settings.corsOrigins,
     upstream: () => ({ ...leader.polls(), phase: calendar.phase(clock.now()) }),
-    maxClients: settings.streamMaxClients,
+    limits,
+    rates,
   })
   roles.push({ name: 'feed', run: (signal) => streams.run(signal) })
   return streams

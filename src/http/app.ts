@@ -2,6 +2,7 @@
  * Builds the Express app of a listener from routes. It checks a request in this order: path, method, token, what the
  * path names, query encoding, body; then the route handles it. So 401, 403 and 404 come before 400.
  */
+import type { ServerResponse } from 'node:http'
 import express, {
   type ErrorRequestHandler,
   type Express,
@@ -12,11 +13,12 @@ import express, {
 import { FILTER_PARAMETERS } from '../core/filter/filter-query.ts'
 import { didYouMean } from '../core/near.ts'
 import type { Logger } from '../obs/logger.ts'
-import { type Authenticate, bearerToken, callerOf } from './auth.ts'
+import { type Authenticate, bearerToken, callerOf, requireScope } from './auth.ts'
 import { readJsonBody, refuseBody } from './body.ts'
 import { checkUrl, checkUrlLength } from './limits.ts'
 import { Query } from './parameters.ts'
 import { EVENT_STREAM_HEADERS, HttpProblem, problemAnswer, problemOf } from './problem.ts'
+import { RATE_HEADERS, type RateHeaders, type RateLimits } from './rate-limits.ts'
 import type { AnyRoute, OpenCall } from './route.ts'
 
 /**
@@ -34,6 +36,8 @@ export interface AppOptions {
   authenticate: Authenticate
   /** Exact browser origins that may call. */
   corsOrigins: readonly string[]
+  /** Rates of requests; absent: no limits. A mount has to ask for its own. */
+  rates?: RateLimits
   logger: Logger
 }
 
@@ -44,7 +48,10 @@ const MOUNTED_METHODS = 'GET, HEAD'
 /** Headers that a browser may send and read. */
 const CORS_REQUEST_HEADERS =
   'Authorization, X-Api-Key, Last-Event-ID, Content-Type, If-Match, If-None-Match, Idempotency-Key'
-const CORS_ANSWER_HEADERS = 'Retry-After, Allow, WWW-Authenticate, ETag, Location, Idempotent-Replayed'
+const CORS_ANSWER_HEADERS = [
+  'Retry-After, Allow, WWW-Authenticate, ETag, Location, Idempotent-Replayed',
+  ...RATE_HEADERS,
+].join(', ')
 const CORS_MAX_AGE_SECONDS = '600'
 
 /** The app. Give it to `listen`. */
@@ -52,10 +59,11 @@ export function createApp(options: AppOptions): Express {
   const app = bareApp()
   app.use(allowOrigins(options))
   for (const { prefix, handler } of options.mounts ?? []) app.use(prefix, handler)
+  app.use(limitAddress(options.rates))
   app.use(checkAddress)
   for (const [path, methods] of methodsByPath(options.routes)) {
     for (const route of options.routes.filter((candidate) => candidate.path === path)) {
-      app[METHODS[route.method]](patternOf(path), callOf(route, options.authenticate))
+      app[METHODS[route.method]](patternOf(path), callOf(route, options))
     }
     app.all(patternOf(path), refuseMethod(methods))
   }
@@ -78,6 +86,19 @@ export function bareApp(): Express {
     next()
   })
   return app
+}
+
+/** Counts each request of its address, and refuses it where that sends too many. */
+function limitAddress(rates: RateLimits | undefined): RequestHandler {
+  return (request, response, next) => {
+    setRateHeaders(response, rates?.takeAddress(request) ?? null)
+    next()
+  }
+}
+
+/** Tells the client how many requests it may send; `rates` null: as many as it likes. */
+export function setRateHeaders(response: ServerResponse, rates: RateHeaders): void {
+  if (rates !== null) response.setHeaders(new Map(Object.entries(rates)))
 }
 
 /** Refuses a request whose address is too long, or whose path is badly encoded. */
@@ -113,13 +134,13 @@ function methodsByPath(routes: readonly AnyRoute[]): Map<string, string> {
 }
 
 /** A handler that checks token, path and body before the route gets its call. A stranger's body is never read. */
-function callOf(route: AnyRoute, authenticate: Authenticate): RequestHandler {
+function callOf(route: AnyRoute, options: Pick<AppOptions, 'authenticate' | 'rates'>): RequestHandler {
   const known = [...Object.keys(route.parameters), ...(route.takesFilter === true ? FILTER_PARAMETERS : [])]
   return async (request, response) => {
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     const segment = (name: string): string => `${request.params[name]}`
-    const handle = admit(route, request, segment, authenticate)
+    const handle = admit(route, { request, response, segment }, options)
     checkUrl(request.originalUrl)
     const body = await bodyOf(route, request)
     const query = new Query(request.originalUrl, known)
@@ -128,19 +149,19 @@ function callOf(route: AnyRoute, authenticate: Authenticate): RequestHandler {
 }
 
 /**
- * The route's handler, with the caller where the route needs one. Throws as `bearerToken`, `callerOf` and the route's
- * `identify` and `requireTarget` do.
+ * The route's handler, with the caller where the route needs one. Throws as `bearerToken`, `callerOf`, rates and the
+ * route's `identify` and `requireTarget` do.
  */
 function admit(
   route: AnyRoute,
-  request: Request,
-  segment: OpenCall['segment'],
-  authenticate: Authenticate,
+  { request, response, segment }: Pick<OpenCall, 'request' | 'response' | 'segment'>,
+  { authenticate, rates }: Pick<AppOptions, 'authenticate' | 'rates'>,
 ): (call: OpenCall) => Promise<void> {
   if (route.scope === 'open') return (call) => route.handle(call)
   const caller =
-    route.identify?.(request) ??
-    callerOf(bearerToken(request.headers.authorization), route.scope, authenticate)
+    route.identify?.(request) ?? callerOf(bearerToken(request.headers.authorization), null, authenticate)
+  setRateHeaders(response, rates?.takeToken(caller) ?? null)
+  requireScope(caller, route.scope)
   route.requireTarget?.({ segment, caller })
   return (call) => route.handle({ ...call, caller })
 }

@@ -87,12 +87,16 @@ export function callerOf(token: string, scope: Scope | null, authenticate: Authe
     const detail = caller === 'expired' ? 'this token has expired' : 'this token is not valid'
     throw unauthorised(detail, `${CHALLENGE}, error="invalid_token"`)
   }
-  if (scope !== null && !caller.scopes.includes(scope)) {
-    throw new HttpProblem('forbidden', `this token does not have the scope ${scope}`, {
-      headers: { 'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
-    })
-  }
+  requireScope(caller, scope)
   return caller
+}
+
+/** @throws HttpProblem `forbidden` where the caller lacks the scope; null: it needs none */
+export function requireScope(caller: Caller, scope: Scope | null): void {
+  if (scope === null || caller.scopes.includes(scope)) return
+  throw new HttpProblem('forbidden', `this token does not have the scope ${scope}`, {
+    headers: { 'WWW-Authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
+  })
 }
 
 /** The 503 for a token that may be good: this node has not read the tokens yet. */

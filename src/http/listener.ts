@@ -10,6 +10,7 @@ import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { HttpRefusalCause } from '../obs/metrics.ts'
+import type { TakeConnection } from './bounds/connection-slots.ts'
 import { StallWatch } from './bounds/stall-watch.ts'
 import { hasLargeHeaders, MAX_HEADER_BYTES, MAX_URL_BYTES } from './limits.ts'
 import { hasLongAnswer, markPipelined } from './long-answer.ts'
@@ -32,6 +33,8 @@ export interface ListenOptions {
   requestTimeoutMs?: number
   /** Most connections at a time; one more is closed at once. Absent or null: no bound. */
   maxConnections?: number | null
+  /** Counts the connections of each address; absent: no bound. */
+  takeConnection?: TakeConnection
   /** Called for every request or connection that is refused here because of too much traffic. */
   onRefused?: (cause: HttpRefusalCause) => void
   /** Takes over connections that leave HTTP; without it every upgrade is answered as an ordinary request. */
@@ -168,7 +171,15 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
 
 /** A connection above the bound is closed without an answer, which would cost one more open file. */
 function limitConnections(server: Server, options: ListenOptions): void {
-  const { maxConnections = null, clock, logger, onRefused } = options
+  const { maxConnections = null, takeConnection, clock, logger, onRefused } = options
+  if (takeConnection !== undefined) {
+    server.on('connection', (socket) => {
+      const free = takeConnection(socket.remoteAddress)
+      if (free !== null) return void socket.on('close', free)
+      onRefused?.('address_connections')
+      socket.destroy()
+    })
+  }
   if (maxConnections === null) return
   server.maxConnections = maxConnections
   let loggedMs = Number.NEGATIVE_INFINITY

@@ -49,6 +49,7 @@ export const problemCodes = {
   ],
   upgrade_required: [426, 'Upgrade required', 'Open this path with a WebSocket client, version 13.'],
   too_many: [429, 'Too many at a time', 'Come back after `Retry-After` seconds, when others have ended.'],
+  rate_limited: [429, 'Too many requests', 'Come back after `Retry-After` seconds, then send fewer.'],
   headers_too_large: [431, 'Headers too large', 'Keep all headers below 16 KB.'],
   internal: [500, 'Internal error', 'Try again; the log of the bridge has the reason.'],
   over_capacity: [503, 'Over capacity', 'Come back after `Retry-After` seconds.'],

@@ -257,7 +257,22 @@ export const settingsSchema = z.object({
   BRIDGE_STREAM_MAX_CLIENTS: setting(field.integerField(1, 1_000_000), {
     default: '10000',
     meaning:
-      'Most streams at once, WebSocket and SSE together; one more is refused. Lowered, with a warning, where the process may open fewer files than this + 1,000.',
+      'Most streams and pulls at once, WebSocket, SSE and `GET /v1/disclosures` together; one more is refused. Lowered, with a warning, where the process may open fewer files than this + 1,000.',
+  }),
+  BRIDGE_HTTP_RATE_PER_TOKEN: setting(field.integerField(0, 1_000_000), {
+    default: '200',
+    meaning:
+      'Requests a second that a token may send on average, twenty seconds of them at once; more are answered 429. `BRIDGE_ADMIN_TOKEN` has no rate of its own. 0 = no limit.',
+  }),
+  BRIDGE_HTTP_RATE_PER_ADDRESS: setting(field.integerField(0, 1_000_000), {
+    default: '500',
+    meaning:
+      'The same for a client address (an IPv6 network of 64 bits), with or without a token. Behind a proxy that `BRIDGE_TRUSTED_PROXIES` does not name, all clients have its address. 0 = no limit.',
+  }),
+  BRIDGE_TRUSTED_PROXIES: setting(field.listField(isNet, 'a net such as 10.0.0.0/8'), {
+    default: null,
+    meaning:
+      'Comma list of nets of your reverse proxies: the client address is then the one that they put into `X-Forwarded-For`.',
   }),
   BRIDGE_CORS_ORIGINS: setting(
     field.listField(field.isOrigin, 'an exact origin such as https://desk.example'),

@@ -249,6 +249,13 @@ function groupSettings(
       proxy: values.BRIDGE_WEBHOOK_PROXY ?? null,
     },
     streamMaxClients: given(values.BRIDGE_STREAM_MAX_CLIENTS),
+    /** Requests a second on average; null: no limit. */
+    requestRates: {
+      perToken: given(values.BRIDGE_HTTP_RATE_PER_TOKEN) || null,
+      perAddress: given(values.BRIDGE_HTTP_RATE_PER_ADDRESS) || null,
+    },
+    /** Nets whose `X-Forwarded-For` is believed. */
+    trustedProxies: values.BRIDGE_TRUSTED_PROXIES ?? [],
     corsOrigins: values.BRIDGE_CORS_ORIGINS ?? [],
     drainTimeoutMs: given(values.BRIDGE_DRAIN_TIMEOUT),
     installation: values.BRIDGE_INSTALLATION ?? given(values.BRIDGE_TOPIC_PREFIX),

@@ -122,7 +122,7 @@ test('a route appears as its definition describes it', () => {
 
 test('a response with Retry-After documents that header', () => {
   const { responses } = documentOf(route({ problems: ['too_many', 'unavailable'] })).components
-  for (const name of ['too_many', 'unavailable']) {
+  for (const name of ['too_many.rate_limited', 'unavailable']) {
     expect(responses[name]?.headers).toHaveProperty('Retry-After')
   }
   expect(responses.not_found?.headers).toBeUndefined()

@@ -14,6 +14,7 @@ import { RecentEvents } from '../../../src/archive/reading/recent-events.ts'
 import { Replicator } from '../../../src/archive/replica/replicator.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { adminAuthenticate } from '../../../src/http/auth.ts'
+import { createReaderLimits } from '../../../src/http/bounds/reader-limits.ts'
 import { LARGE_BATCH_BYTES } from '../../../src/http/bounds/send-buffers.ts'
 import { listen } from '../../../src/http/listener.ts'
 import { systemChance, systemClock } from '../../../src/lifecycle/clock.ts'
@@ -91,9 +92,8 @@ async function bridge(): Promise<StreamServer> {
     },
     corsOrigins: [],
     upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'open', asOf: null }),
-    maxClients: MAX_CLIENTS,
     // As it is behind a proxy: the clients of the bench have one address.
-    remoteAddress: () => undefined,
+    limits: createReaderLimits({ maxClients: MAX_CLIENTS, clientOf: () => null, logger }),
   })
   void feed.run(signal)
   const app = createApp({ routes: feed.routes, authenticate, corsOrigins: [], logger })

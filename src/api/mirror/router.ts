@@ -16,9 +16,9 @@ export interface MirrorOptions {
   /** Upstream ignores unknown parameters silently, which is the default; the bridge's own `/v2` warns about them. */
   unknownParameters?: 'ignore' | 'warn'
   /** Checks a request first of all; throws HttpProblem to refuse it. */
-  check?: (request: Request) => void | Promise<void>
+  check?: (request: Request, response: Response) => void | Promise<void>
   /** The caller behind a request, or null where its key is missing or wrong. May throw HttpProblem. */
-  authenticate: (request: Request) => MirrorCaller | null | Promise<MirrorCaller | null>
+  authenticate: (request: Request, response: Response) => MirrorCaller | null | Promise<MirrorCaller | null>
   /** Sends the body once status and headers are set; the sandbox injects its faults here. Default: unchanged. */
   deliver?: (response: Response, body: string) => void
   /** Called for every refused request. */
@@ -31,8 +31,8 @@ export interface MirrorOptions {
 export function mirrorRouter(options: MirrorOptions): Router {
   const { check, deliver = (response, body) => void response.end(body) } = options
   const router = express.Router({ caseSensitive: true })
-  router.use(async (request, _response, next) => {
-    await check?.(request)
+  router.use(async (request, response, next) => {
+    await check?.(request, response)
     next()
   })
   for (const route of options.routes) {
@@ -72,7 +72,7 @@ async function answerTo(
   { authenticate }: MirrorOptions,
 ): Promise<string> {
   if (route.key === 'none') return route.answer(mirrorRequest(request, response))
-  const caller = await authenticate(request)
+  const caller = await authenticate(request, response)
   if (caller === null) throw unauthorised()
   return route.answer(mirrorRequest(request, response), caller)
 }

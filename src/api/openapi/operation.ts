@@ -29,11 +29,12 @@ const ALWAYS: readonly ProblemCode[] = [
   'url_too_long',
   'body_too_large',
   'headers_too_large',
+  'rate_limited',
   'internal',
 ]
 
 /** What is always answered with `Retry-After`. */
-const RETRIED: readonly ProblemCode[] = ['too_many', 'over_capacity', 'unavailable']
+const RETRIED: readonly ProblemCode[] = ['too_many', 'rate_limited', 'over_capacity', 'unavailable']
 
 /** The operation of a route. */
 export function operationOf(route: AnyRoute): Operation {

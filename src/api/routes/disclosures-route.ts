@@ -10,6 +10,7 @@ import { eventSchema } from '../../http/schemas/event-schema.ts'
 import { ranged } from '../../http/schemas/json-schema.ts'
 import { eventList } from './event-list.ts'
 import { type PullEnd, type PullPage, type PullParts, type PullStart, pull } from './pull.ts'
+import { pullPlaceProblems, takePullPlace } from './pull-places.ts'
 
 const LIMIT = { low: 1, high: 1000, otherwise: 100 }
 const WAIT_SECONDS = { low: 0, high: 30, otherwise: 0 }
@@ -55,8 +56,9 @@ export function disclosuresRoute(parts: PullParts): Route {
       ),
     },
     answers: { 200: { meaning: 'A page of the log.', schema: pageSchema } },
-    problems: ['cursor_invalid', 'cursor_too_old'],
-    async handle({ query, response, caller, gone }) {
+    problems: ['cursor_invalid', 'cursor_too_old', ...pullPlaceProblems],
+    async handle(call) {
+      const { query, response, caller, gone } = call
       const filter = parseFilterQuery(query.params)
       const start = readStart(query)
       const end = readEnd(query)
@@ -67,10 +69,13 @@ export function disclosuresRoute(parts: PullParts): Route {
         if (query.params.has(name)) query.refuse(name, 'cannot be combined with before')
       }
       query.check()
+      takePullPlace(parts.limits, call)
       const deadlineMs = parts.clock.now() + wait * 1000
       const signal = AbortSignal.any([gone, parts.stopping, caller.ended])
       const wanted = { start, end, filter, limit, deadlineMs, signal, caller: caller.tokenId }
-      sendJson(response, 200, encodePage(await pull(wanted, parts)))
+      const body = encodePage(await pull(wanted, parts))
+      parts.limits.sendBuffers.retainUntilOut(body, response)
+      sendJson(response, 200, body)
     },
   }
 }

@@ -9,6 +9,7 @@ import type { StoredEvent } from '../../archive/store/stored.ts'
 import { isGap } from '../../core/event.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { parseFilter } from '../../core/filter/filter-parse.ts'
+import type { SendBuffers } from '../../http/bounds/send-buffers.ts'
 import { readBody } from '../../http/read-body.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { eventSchema } from '../../http/schemas/event-schema.ts'
@@ -22,8 +23,8 @@ const LIMIT = { low: 1, high: 1000, otherwise: 20 }
 const MAX_BODY_BYTES = 256 * 1024
 /** Events per read; the reader yields to the event loop inside and between reads. */
 const WINDOW = 1000
-/** Limit on the JSON of events in one response; of large events fewer are returned. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024
+/** JSON of an event, estimated high; of larger ones, or while slow clients hold much memory, fewer are returned. */
+const USUAL_EVENT_BYTES = 8 * 1024
 
 const requestSchema = z.strictObject({
   filter: unreadFilter.describe('The filter in its JSON form, see [filters.md](filters.md).'),
@@ -44,7 +45,7 @@ const trialSchema = z.object({
 })
 
 /** The route. */
-export function filterTestRoute(reader: Reader): Route {
+export function filterTestRoute(reader: Reader, sendBuffers: SendBuffers): Route {
   return {
     method: 'POST',
     path: '/v1/filters/test',
@@ -63,17 +64,35 @@ export function filterTestRoute(reader: Reader): Route {
       const { filter: unread, last, limit } = readBody(requestSchema, body)
       const filter = parseFilter(unread, 'filter')
       requireCompleteReplica(reader.replica)
-      const trial = await tryFilter(reader, filter, { last, limit, signal: gone, caller: caller.tokenId })
-      if (!gone.aborted) sendJson(response, 200, encodeTrial(trial))
+      const reservation = sendBuffers.reserve(limit * USUAL_EVENT_BYTES)
+      try {
+        const by = { signal: gone, caller: caller.tokenId }
+        const trial = await tryFilter(reader, filter, { last, limit, maxBytes: reservation.maxBytes, ...by })
+        if (gone.aborted) return
+        const answer = encodeTrial(trial)
+        sendBuffers.retainUntilOut(answer, response)
+        sendJson(response, 200, answer)
+      } finally {
+        reservation.end()
+      }
     },
   }
+}
+
+interface TrialRequest {
+  last: number
+  limit: number
+  /** JSON that the answer may have, give or take an event. */
+  maxBytes: number
+  signal: AbortSignal
+  caller: string
 }
 
 /** The members of the answer; `shown`: the events of its `data`. */
 async function tryFilter(
   reader: Reader,
   filter: Filter,
-  { last, limit, signal, caller }: { last: number; limit: number; signal: AbortSignal; caller: string },
+  { last, limit, maxBytes, signal, caller }: TrialRequest,
 ) {
   const end = reader.latest
   const start = Math.min(end, Math.max(reader.oldest - 1, end - last))
@@ -87,7 +106,7 @@ async function tryFilter(
     const matches = seen.filter(({ type }) => !isGap(type))
     gaps += seen.length - matches.length
     matched += matches.length
-    shown = newestOf([...shown, ...matches], limit)
+    shown = newestOf([...shown, ...matches], limit, maxBytes)
     position = read.position
     requireCompleteReplica(reader.replica)
   }
@@ -102,13 +121,13 @@ async function tryFilter(
   }
 }
 
-/** Keeps the last `limit` events: fewer if their JSON exceeds the limit of a response, but at least one. */
-function newestOf(events: readonly StoredEvent[], limit: number): StoredEvent[] {
+/** Keeps the last `limit` events: fewer if their JSON exceeds `maxBytes`, but at least one. */
+function newestOf(events: readonly StoredEvent[], limit: number, maxBytes: number): StoredEvent[] {
   const newest: StoredEvent[] = []
   let bytes = 0
   for (const event of events.toReversed()) {
     bytes += event.json.length
-    if (newest.length === limit || (newest.length > 0 && bytes > MAX_ANSWER_BYTES)) break
+    if (newest.length === limit || (newest.length > 0 && bytes > maxBytes)) break
     newest.push(event)
   }
   return newest.reverse()

@@ -2,13 +2,17 @@
  * Reads the pages of `GET /v1/disclosures`: resolves where to start and to end, waits for events, and reads forwards or
  * backwards.
  */
-import type { Reader } from '../../archive/reading/reader.ts'
+import type { Reader, ReadResult } from '../../archive/reading/reader.ts'
 import { type LocalGap, NOT_OF_THIS_LOG, resumeAt, sequenceAt } from '../../archive/reading/resume.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import type { Filter } from '../../core/filter/filter.ts'
+import { LARGE_BATCH_BYTES } from '../../http/bounds/send-buffers.ts'
 import { retryLater, tooOld, wrongFields } from '../../http/problem.ts'
 import { type Clock, within } from '../../lifecycle/clock.ts'
+import type { PullLimits } from './pull-places.ts'
 
+/** JSON of an event, estimated high; a page of larger ones has fewer than `limit`. */
+const USUAL_EVENT_BYTES = 2048
 /** Longest reading for one answer: a filter that matches little gets a page early, with `more`. */
 const READ_BUDGET_MS = 2000
 
@@ -16,6 +20,7 @@ const READ_BUDGET_MS = 2000
 export interface PullParts {
   reader: Reader
   clock: Clock
+  limits: PullLimits
   /** Aborts when this node stops: a long poll answers with what it has. */
   stopping: AbortSignal
 }
@@ -141,14 +146,18 @@ function throughOf(end: PullEnd | null, reader: Reader): number {
  * Reads one page, waiting until `deadlineMs` for its first event. If the replica is refilled or prunes the next events
  * meanwhile, the request fails and the client resumes from its own cursor.
  */
-async function readPage(place: Place, wanted: Pull, { reader, clock }: PullParts): Promise<PullPage> {
+async function readPage(place: Place, wanted: Pull, parts: PullParts): Promise<PullPage> {
+  const { reader, clock } = parts
   const { start, end, filter, limit, deadlineMs, signal, caller } = wanted
   const how = { filter, limit, signal, caller, isUrgent: true, budgetMs: READ_BUDGET_MS }
   const { epoch } = reader
   let { after, cursor } = place
   for (;;) {
     const through = throughOf(end, reader)
-    const read = await reader.read({ after, through, ...how })
+    const from = after
+    const read = await readWithin(parts, limit, (maxBytes) =>
+      reader.read({ after: from, through, maxBytes, ...how }),
+    )
     requireCompleteReplica(reader.replica)
     requireSameEpoch(reader, epoch)
     // A reader that continues must not skip events that were dropped by age; one that starts may.
@@ -166,8 +175,9 @@ async function readPage(place: Place, wanted: Pull, { reader, clock }: PullParts
 async function readBack(
   text: string,
   { filter, limit, signal, caller }: Pull,
-  { reader, clock }: PullParts,
+  parts: PullParts,
 ): Promise<PullPage> {
+  const { reader, clock } = parts
   const resume = resumeAt(reader, text, clock.now())
   if (resume.kind === 'too_old') throw tooOld(resume.oldest)
   const { after, localGap } = resume
@@ -175,7 +185,7 @@ async function readBack(
   const { epoch } = reader
   const before = localGap === null ? after : after + 1
   const how = { filter, limit, signal, caller, isUrgent: true, budgetMs: READ_BUDGET_MS }
-  const read = await reader.readBack({ before, ...how })
+  const read = await readWithin(parts, limit, (maxBytes) => reader.readBack({ before, maxBytes, ...how }))
   requireCompleteReplica(reader.replica)
   requireSameEpoch(reader, epoch)
   const events = read.events.map(({ json }) => json)
@@ -184,4 +194,18 @@ async function readBack(
 
 function requireSameEpoch(reader: Reader, epoch: string | null): void {
   if (epoch !== null && reader.epoch !== epoch) throw retryLater('unavailable', 'the log has a new epoch')
+}
+
+/** Reads as much as the node has memory for: fewer events where other clients have not taken theirs. */
+async function readWithin(
+  { limits }: PullParts,
+  limit: number,
+  read: (maxBytes: number) => Promise<ReadResult>,
+): Promise<ReadResult> {
+  const reservation = limits.sendBuffers.reserve(Math.max(LARGE_BATCH_BYTES, limit * USUAL_EVENT_BYTES))
+  try {
+    return await read(reservation.maxBytes)
+  } finally {
+    reservation.end()
+  }
 }

@@ -1,6 +1,7 @@
 /**
  * Serves `GET /v1/status`, the state of the bridge, and defines the schema of its response.
  */
+import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { phases } from '../../core/calendar/calendar.ts'
 import { type Route, sendJson } from '../../http/route.ts'
@@ -17,7 +18,12 @@ import {
 /** The state of a node as clients may see it, with what the leader reports. What this node does not know is null. */
 const statusSchema = z.object({
   leader: z.object({
-    id: z.string().describe('Host and process id of who polls.').nullable(),
+    id: z
+      .string()
+      .describe(
+        'Who polls: host and process id for `BRIDGE_ADMIN_TOKEN`, a name that says neither for others.',
+      )
+      .nullable(),
     since: isoTime('Since when it leads.').nullable(),
     self: z.boolean().describe('Whether it is this node.'),
   }),
@@ -67,8 +73,8 @@ export type Status = z.infer<typeof statusSchema>
 /** Outcome of the leader's last request to the upstream. */
 export type UpstreamState = NonNullable<Status['upstream']['state']>
 
-/** Builds the route; each request calls `status`. */
-export function statusRoute(status: () => Status): Route {
+/** Builds the route; each request calls `status`. `key`: makes the leader's name for callers of tenants, the same on every node. */
+export function statusRoute(status: () => Status, key: string): Route {
   return {
     method: 'GET',
     path: '/v1/status',
@@ -77,9 +83,16 @@ export function statusRoute(status: () => Status): Route {
       'The log and the copy of this node, and what the leader reports: leader, upstream, quota, completeness and open gaps, with `asOf`, when it said so. What this node does not know is null.',
     parameters: {},
     answers: { 200: { meaning: 'The state of this node.', schema: statusSchema } },
-    async handle({ query, response }) {
+    async handle({ query, response, caller }) {
       query.check()
-      sendJson(response, 200, Buffer.from(JSON.stringify(status())))
+      const { leader, ...rest } = status()
+      const id = caller.seesAllTenants || leader.id === null ? leader.id : pseudonymOf(leader.id, key)
+      sendJson(response, 200, Buffer.from(JSON.stringify({ leader: { ...leader, id }, ...rest })))
     },
   }
+}
+
+/** A name from which nobody without the key learns or checks a host name. */
+function pseudonymOf(id: string, key: string): string {
+  return createHmac('sha256', key).update(`leader ${id}`).digest('hex').slice(0, 12)
 }

@@ -44,7 +44,7 @@ export interface ReadRequest {
 
 /** What to read backwards. */
 export interface ReadBackRequest
-  extends Pick<ReadRequest, 'filter' | 'limit' | 'signal' | 'caller' | 'isUrgent' | 'budgetMs'> {
+  extends Pick<ReadRequest, 'filter' | 'limit' | 'maxBytes' | 'signal' | 'caller' | 'isUrgent' | 'budgetMs'> {
   /** Events of a smaller sequence, the newest first. */
   before: number
 }
@@ -172,13 +172,14 @@ async function readBack(
   request: ReadBackRequest,
 ): Promise<ReadResult> {
   const { before, limit, signal, caller = OWN_SEARCHES, budgetMs = Number.POSITIVE_INFINITY } = request
+  const { maxBytes = READ_BYTES } = request
   if (request.isUrgent) slices.need(caller)
   const untilMs = clock.now() + budgetMs
   const events: StoredEvent[] = []
   let bytes = 0
   let position = Math.min(before - 1, recentEvents.latest)
   while (position >= archive.oldest && !signal.aborted) {
-    const left = { limit: limit - events.length, maxBytes: READ_BYTES - bytes }
+    const left = { limit: limit - events.length, maxBytes: maxBytes - bytes }
     const range = { from: position, floor: archive.oldest - 1, ...left }
     const window = await slices.run(() => readWindowBack(archive, clock, search, range), caller)
     for (const event of window.events) {
@@ -186,7 +187,7 @@ async function readBack(
       bytes += event.json.length
     }
     position = window.position
-    if (events.length >= limit || bytes >= READ_BYTES || clock.now() >= untilMs) break
+    if (events.length >= limit || bytes >= maxBytes || clock.now() >= untilMs) break
   }
   return { events, position, cursor: archive.cursorAt(position + 1), more: position >= archive.oldest }
 }

@@ -3,6 +3,8 @@
  * limit of open files allows; raising that limit is left to the operator.
  */
 import { readFileSync } from 'node:fs'
+import type { Net } from '../../core/ip.ts'
+import { clientAddress, isTrustedProxy } from './remote-address.ts'
 
 /** Files kept free of streams, for the log, other requests and the upstream. */
 const SPARE_FILES = 1000
@@ -82,6 +84,28 @@ export function createConnectionSlots(limit: number): ConnectionSlots {
         freeAddress()
       })
     },
+  }
+}
+
+/**
+ * Shares of all connections that one address may hold: half, and nine tenths where it is in the operator's own networks
+ * and may be a proxy that nobody has named.
+ */
+const CONNECTION_SHARES = { other: ADDRESS_SHARE, own: 0.9 }
+
+/** Counts the open connections of each address. Returns the function that frees one, null where there are too many. */
+export type TakeConnection = (remoteAddress: string | undefined) => (() => void) | null
+
+/** At most a share of `maxConnections` for each address; none is counted for trusted proxies. */
+export function createConnectionLimit(maxConnections: number, trusted: readonly Net[]): TakeConnection {
+  const counts = {
+    other: createCounts(Math.max(1, Math.floor(maxConnections * CONNECTION_SHARES.other))),
+    own: createCounts(Math.max(1, Math.floor(maxConnections * CONNECTION_SHARES.own))),
+  }
+  return (remoteAddress) => {
+    const address = clientAddress({ socket: { remoteAddress }, headers: {} }, [])
+    if (address === null || isTrustedProxy(remoteAddress, trusted)) return () => {}
+    return counts[address.isOwn ? 'own' : 'other'].take(address.key)
   }
 }
 

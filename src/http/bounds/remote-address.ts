@@ -1,8 +1,8 @@
 /**
- * Derives the key under which the streams of one client address are counted. X-Forwarded-For is ignored: any client can set
- * it, and no setting names a trusted proxy.
+ * Derives the key under which requests, connections and streams of one client address are counted, also behind trusted
+ * proxies.
  */
-import { netHolds, parseIp, parseNet } from '../../core/ip.ts'
+import { type Ip, type Net, netHolds, parseIp, parseNet } from '../../core/ip.ts'
 
 /** IPv4 addresses as an IPv6 socket reports them, RFC 4291. */
 const MAPPED_V4 = parseNet('::ffff:0:0/96')
@@ -22,14 +22,64 @@ const OWN_NETS = [
   'fe80::/10', // link-local, RFC 4291
 ].map(parseNet)
 
+/** A client address as it is counted. */
+export interface ClientAddress {
+  /** The IPv4 address, or the first 64 bits of an IPv6 one, as hex. */
+  key: string
+  /** In one of the operator's own networks, so it may stand for many clients. */
+  isOwn: boolean
+}
+
+/** The part of a request that tells its client's address. */
+interface Addressed {
+  socket: { remoteAddress?: string | undefined }
+  headers: Readonly<Record<string, string | string[] | undefined>>
+}
+
 /**
- * The key of that address: the IPv4 address, or the first 64 bits of an IPv6 one, as hex. null = not counted, because the
- * address is in one of the operator's own networks or cannot be read.
+ * The address of the client that sent a request, null where it cannot be read. X-Forwarded-For counts only as far as
+ * trusted proxies have written it: any client can set it.
  */
+export function clientAddress({ socket, headers }: Addressed, trusted: readonly Net[]): ClientAddress | null {
+  let ip = readIp(socket.remoteAddress ?? '')
+  const hops = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',')
+  while (ip !== null && holds(trusted, ip)) {
+    const before = readIp(withoutPort((hops.pop() ?? '').trim()))
+    if (before === null) break
+    ip = before
+  }
+  return ip === null ? null : countedAs(ip)
+}
+
+/** Whether a connection comes from a proxy whose X-Forwarded-For is believed. */
+export function isTrustedProxy(remoteAddress: string | undefined, trusted: readonly Net[]): boolean {
+  const ip = readIp(remoteAddress ?? '')
+  return ip !== null && holds(trusted, ip)
+}
+
+/** The key of that address; null = not counted, because it is one of the operator's own networks or cannot be read. */
 export function addressKey(remoteAddress: string | undefined): string | null {
-  const written = parseIp(remoteAddress ?? '')
-  if (written === null) return null
-  const ip = netHolds(MAPPED_V4, written) ? written.subarray(12) : written
-  if (OWN_NETS.some((net) => netHolds(net, ip))) return null
-  return Buffer.from(ip.length === 16 ? ip.subarray(0, V6_NET_BYTES) : ip).toString('hex')
+  const ip = readIp(remoteAddress ?? '')
+  const address = ip === null ? null : countedAs(ip)
+  return address === null || address.isOwn ? null : address.key
+}
+
+function countedAs(ip: Ip): ClientAddress {
+  const key = Buffer.from(ip.length === 16 ? ip.subarray(0, V6_NET_BYTES) : ip).toString('hex')
+  return { key, isOwn: holds(OWN_NETS, ip) }
+}
+
+/** The bytes of an address, those of an IPv4 one also where it is mapped into IPv6. */
+function readIp(text: string): Ip | null {
+  const written = parseIp(text)
+  return written !== null && netHolds(MAPPED_V4, written) ? written.subarray(12) : written
+}
+
+/** Some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`. */
+function withoutPort(text: string): string {
+  return /^\[(.+)\](:\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
+}
+
+function holds(nets: readonly Net[], ip: Ip): boolean {
+  return nets.some((net) => netHolds(net, ip))
 }

@@ -1,8 +1,9 @@
 /**
  * Accounts for the memory that slow clients hold: bytes written to their sockets that the kernel has not taken (a
- * shared buffer counts once). The total decides how large the next frame batch (events encoded for one write) may be.
+ * shared buffer counts once), and answers that are not out. The total decides how large the next frame batch (events encoded for one write) may be.
  * The total thus stays below `LARGE_BUDGET_BYTES` plus one small batch per client, give or take an event each.
  */
+import type { ServerResponse } from 'node:http'
 
 /**
  * JSON in a frame batch while little memory is held, and while much is. Large batches need fewer writes and less kernel
@@ -26,10 +27,10 @@ export class SendBuffers {
   readonly #holders = new Map<Buffer, number>()
   #bytes = 0
 
-  /** Reserves memory for a batch: its bytes count as held until the reservation ends. */
-  reserve(): Reservation {
-    const maxBytes =
-      this.#bytes + LARGE_BATCH_BYTES <= LARGE_BUDGET_BYTES ? LARGE_BATCH_BYTES : SMALL_BATCH_BYTES
+  /** Reserves memory for a batch or an answer: its bytes, `largeBytes` or fewer, count as held until the reservation ends. */
+  reserve(largeBytes: number = LARGE_BATCH_BYTES): Reservation {
+    const isLarge = largeBytes > SMALL_BATCH_BYTES && this.#bytes + largeBytes <= LARGE_BUDGET_BYTES
+    const maxBytes = isLarge ? largeBytes : SMALL_BATCH_BYTES
     this.#bytes += maxBytes
     return {
       maxBytes,
@@ -44,6 +45,13 @@ export class SendBuffers {
     const holders = this.#holders.get(buffer) ?? 0
     if (holders === 0) this.#bytes += buffer.length
     this.#holders.set(buffer, holders + 1)
+  }
+
+  /** Counts the body of an answer until the answer is out or its client is gone. Call it before the body is sent. */
+  retainUntilOut(body: Buffer, response: Pick<ServerResponse, 'destroyed' | 'once'>): void {
+    if (response.destroyed) return
+    this.retain(body)
+    response.once('close', () => this.release(body))
   }
 
   /** Ends one client's hold on this buffer. */

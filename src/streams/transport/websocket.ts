@@ -9,6 +9,7 @@ import { type ConnectionSlots, createConnectionSlots } from '../../http/bounds/c
 import { checkUrl } from '../../http/limits.ts'
 import { Query } from '../../http/parameters.ts'
 import { HttpProblem, problemOf, retryLater } from '../../http/problem.ts'
+import type { RateLimits } from '../../http/rate-limits.ts'
 import type { Route } from '../../http/route.ts'
 import { endWithProblem, type Upgrade } from '../../http/upgrade.ts'
 import { createPlaces, type Places } from '../../lifecycle/places.ts'
@@ -32,6 +33,8 @@ export interface WebSocketOptions {
   corsOrigins: readonly string[]
   /** The state of the upstream, for heartbeats. */
   upstream: () => UpstreamSnapshot
+  /** Rates of requests, of which a handshake is one of its address; absent: no limits. */
+  rates?: RateLimits
 }
 
 const PATH = '/v1/stream'
@@ -120,6 +123,7 @@ export class WebSocketUpgrade implements Upgrade {
   take(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     let presented: HandshakeCredential | null
     try {
+      this.#options.rates?.takeAddress(request)
       presented = readHandshake(request, this.#context, this.#options)
     } catch (error) {
       endWithProblem(socket, problemOf(error) ?? new HttpProblem('internal', 'internal error'))

@@ -8,6 +8,7 @@ import { matches } from '../../../src/core/filter/filter.ts'
 import { parseFilter } from '../../../src/core/filter/filter-parse.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { adminAuthenticate } from '../../../src/http/auth.ts'
+import { SendBuffers } from '../../../src/http/bounds/send-buffers.ts'
 import { listen } from '../../../src/http/listener.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import {
@@ -37,7 +38,7 @@ const TOKEN = 'a token of the tests'
 /** A listener with the route over that reader, and a function that requests it. */
 async function serve(reader: Reader) {
   const { logger } = keepingLogger()
-  const routes = [filterTestRoute(reader)]
+  const routes = [filterTestRoute(reader, new SendBuffers())]
   const app = createApp({ routes, authenticate: adminAuthenticate(TOKEN), corsOrigins: [], logger })
   const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
   const post = async (body: unknown): Promise<{ status: number; body: Record<string, unknown> }> => {

@@ -5,6 +5,7 @@ import { bridgeMirror } from '../../../src/api/routes/mirror-router.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import { createApp } from '../../../src/http/app.ts'
 import type { Authenticate } from '../../../src/http/auth.ts'
+import { SendBuffers } from '../../../src/http/bounds/send-buffers.ts'
 import { MAX_URL_BYTES } from '../../../src/http/limits.ts'
 import { listen } from '../../../src/http/listener.ts'
 import { anyObject } from '../../../src/http/schemas/json-schema.ts'
@@ -59,7 +60,7 @@ test('an expired key is a wrong one, and keys are checked only once the tokens a
 
 async function openBridge(authenticate: Authenticate = tokens) {
   const { logger, lines } = keepingLogger()
-  const handler = bridgeMirror({ routes, authenticate, logger })
+  const handler = bridgeMirror({ routes, authenticate, sendBuffers: new SendBuffers(), logger })
   const app = createApp({
     routes: [],
     mounts: [{ prefix: '/v2', handler }],

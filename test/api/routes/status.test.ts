@@ -19,7 +19,7 @@ afterEach(async () => {
 async function start(status: () => Status): Promise<string> {
   const { logger } = keepingLogger()
   const app = createApp({
-    routes: [statusRoute(status)],
+    routes: [statusRoute(status, 'the secret key of the tests')],
     authenticate: adminAuthenticate(TOKEN, knows({ other: { scopes: ['webhooks:read'] } })),
     corsOrigins: [],
     logger,
@@ -40,6 +40,24 @@ test('the status is current at each call, and accepts no parameters', async () =
   const refused = await fetch(`${url}?verbose=1`, { headers })
   expect([refused.status, await refused.json()]).toMatchObject([400, { code: 'parameter_invalid' }])
   expect((await fetch(url)).status).toBe(401)
+})
+
+test('the host name of the leader is shown to the operator only, and others see one name for one leader', async () => {
+  let pid = 1
+  const url = await start(() => ({
+    ...unknown,
+    leader: { id: `host.internal:${pid}`, since: null, self: true },
+  }))
+  const idFor = async (token: string) => {
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+    return ((await answer.json()) as Status).leader.id
+  }
+  expect(await idFor(TOKEN)).toBe('host.internal:1')
+  const shown = await idFor('other')
+  expect(shown).toMatch(/^[0-9a-f]{12}$/)
+  expect(await idFor('other')).toBe(shown)
+  pid = 2
+  expect(await idFor('other')).not.toBe(shown)
 })
 
 test('the status is open to every valid token, whatever its scopes', async () => {

@@ -50,7 +50,7 @@ const KNOWN: Status = {
 /** Runs the command against a bridge in this state. */
 async function run(status: Status, ...args: string[]): Promise<string[]> {
   const { logger } = keepingLogger()
-  const routes = [statusRoute(() => status)]
+  const routes = [statusRoute(() => status, 'a key')]
   const app = createApp({ routes, authenticate: adminAuthenticate(TOKEN), corsOrigins: [], logger })
   const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
   const { context, stdout } = testContext()

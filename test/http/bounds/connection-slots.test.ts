@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { parseNet } from '../../../src/core/ip.ts'
 import {
   type ConnectionSlots,
   capacityFor,
+  createConnectionLimit,
   createConnectionSlots,
   createTokenSlots,
   mostConnections,
@@ -90,4 +92,25 @@ test('each token has its own slots, and the token of the settings has no limit',
   expect([places.take(a), places.take(a)]).toEqual([expect.any(Function), null])
   const settings = caller({ tokenId: 'settings', seesAllTenants: true })
   expect([1, 2, 3].map(() => places.take(settings))).not.toContain(null)
+})
+
+test('an address may have half of all connections, one of our own networks nine tenths, a trusted proxy all', () => {
+  const take = createConnectionLimit(100, [parseNet('10.0.0.7/32')])
+  const most = (address: string | undefined): number => {
+    let count = 0
+    while (count < 1000 && take(address) !== null) count += 1
+    return count
+  }
+  expect([most('5.6.7.8'), most('5.6.7.9'), most('2a02::1'), most('2a02::2')]).toEqual([50, 50, 50, 0])
+  expect([most('127.0.0.1'), most('10.0.0.1')]).toEqual([90, 90])
+  expect([most('10.0.0.7'), most(undefined)]).toEqual([1000, 1000])
+})
+
+test('a connection that ends makes room for one of the same address, once', () => {
+  const take = createConnectionLimit(4, [])
+  const frees = [take('5.6.7.8'), take('5.6.7.8')]
+  expect(take('5.6.7.8')).toBeNull()
+  for (const free of [frees[0], frees[0]]) free?.()
+  expect(take('5.6.7.8')).not.toBeNull()
+  expect(take('5.6.7.8')).toBeNull()
 })

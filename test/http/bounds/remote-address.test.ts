@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { addressKey } from '../../../src/http/bounds/remote-address.ts'
+import { parseNet } from '../../../src/core/ip.ts'
+import { addressKey, clientAddress } from '../../../src/http/bounds/remote-address.ts'
 
 test.each([
   ['one IPv4 address, mapped into IPv6 or not', '5.6.7.8', '::ffff:5.6.7.8', true],
@@ -35,5 +36,32 @@ test.each([
 test('addresses outside the networks of the operator are counted', () => {
   for (const address of ['11.0.0.1', '172.32.0.1', '172.15.0.1', '192.169.0.1', '100.128.0.1', '126.0.0.1']) {
     expect(addressKey(address)).not.toBeNull()
+  }
+})
+
+const proxies = ['10.0.0.0/8', '127.0.0.1/32'].map(parseNet)
+
+test.each([
+  ['no proxy: the header of a client is not believed', '5.6.7.8', '1.2.3.4', '5.6.7.8'],
+  ['one proxy', '10.0.0.1', '5.6.7.8', '5.6.7.8'],
+  ['what a client wrote before its proxy did', '10.0.0.1', '1.2.3.4, 5.6.7.8', '5.6.7.8'],
+  ['two proxies', '::ffff:127.0.0.1', '1.2.3.4, 5.6.7.8, 10.0.0.2', '5.6.7.8'],
+  ['a proxy that writes ports', '10.0.0.1', '5.6.7.8:4711', '5.6.7.8'],
+  ['a proxy that writes ports of IPv6', '10.0.0.1', '[2a02:26f7:1:2::1]:4711', '2a02:26f7:1:2::1'],
+  ['a proxy that writes nothing', '10.0.0.1', undefined, '10.0.0.1'],
+  ['a proxy that hides its client', '10.0.0.1', 'unknown', '10.0.0.1'],
+  ['nothing but proxies', '10.0.0.1', '10.0.0.3', '10.0.0.3'],
+])('the client behind %s', (_what, remoteAddress, forwarded, client) => {
+  const request = { socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } }
+  expect(clientAddress(request, proxies)).toEqual(
+    clientAddress({ socket: { remoteAddress: client }, headers: {} }, []),
+  )
+})
+
+test('an address that cannot be read is no address', () => {
+  for (const remoteAddress of ['', 'here', undefined]) {
+    expect(
+      clientAddress({ socket: { remoteAddress }, headers: { 'x-forwarded-for': '1.2.3.4' } }, proxies),
+    ).toBeNull()
   }
 })

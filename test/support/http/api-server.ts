@@ -17,11 +17,13 @@ import {
   type FindCaller,
   findCallerAmong,
 } from '../../../src/http/auth.ts'
+import { createReaderLimits, type ReaderLimits } from '../../../src/http/bounds/reader-limits.ts'
+import { clientAddress } from '../../../src/http/bounds/remote-address.ts'
 import { type Listener, listen } from '../../../src/http/listener.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import type { Journal } from '../../../src/log/journal.ts'
 import type { Log } from '../../../src/log/log.ts'
-import { createMetrics, type Metrics } from '../../../src/obs/metrics.ts'
+import { createMetrics, type HttpRefusalCause, type Metrics } from '../../../src/obs/metrics.ts'
 import { Endpoints } from '../../../src/registry/endpoints.ts'
 import { IdempotencyKeys } from '../../../src/registry/idempotency-keys.ts'
 import { createTickets, type Tickets } from '../../../src/registry/tickets.ts'
@@ -70,6 +72,7 @@ export interface ApiServer {
   feed: Streams
   metrics: Metrics
   lines: KeptLine[]
+  limits: ReaderLimits
   /** Token registry over a separate log. */
   tokens: Tokens
   /** Endpoint registry over the same log. */
@@ -180,6 +183,15 @@ export async function startApi(
   await until(() => recovery.commands.isLoaded && idempotencyKeys.isLoaded)
   const authenticate = options.authenticate ?? adminAuthenticate(TOKEN, tokens.authenticate)
   const stopping = new AbortController()
+  const remoteAddress = limits.remoteAddress ?? (({ socket }: IncomingMessage) => socket.remoteAddress)
+  const readerLimits = createReaderLimits({
+    maxClients,
+    ...(limits.maxPerToken === undefined ? {} : { maxPerToken: limits.maxPerToken }),
+    clientOf: (request) =>
+      clientAddress({ socket: { remoteAddress: remoteAddress(request) }, headers: {} }, []),
+    logger,
+  })
+  const onRefused = (cause: HttpRefusalCause): void => metrics.httpRefused.add({ cause })
   const feed = createStreams({
     reader,
     clock,
@@ -198,14 +210,12 @@ export async function startApi(
       phase: 'open',
       asOf: LAST_GOOD_POLL,
     }),
-    maxClients,
-    ...(limits.maxPerToken === undefined ? {} : { maxPerToken: limits.maxPerToken }),
-    ...(limits.remoteAddress === undefined ? {} : { remoteAddress: limits.remoteAddress }),
+    limits: readerLimits,
   })
   const app = createApp({
     routes: [
-      disclosuresRoute({ reader, clock, stopping: stopping.signal }),
-      filterTestRoute(reader),
+      disclosuresRoute({ reader, clock, limits: { ...readerLimits, onRefused }, stopping: stopping.signal }),
+      filterTestRoute(reader, readerLimits.sendBuffers),
       ...tokenRoutes({ tokens, clock, logger }),
       ticketRoute(tickets),
       rejectedRoute(log),
@@ -250,6 +260,7 @@ export async function startApi(
     feed,
     metrics,
     lines,
+    limits: readerLimits,
     tokens,
     tickets,
     endpoints,

@@ -1,0 +1,32 @@
+/**
+ * Builds what all readers of the public listener share: places for streams and pulls, memory for their answers, and the
+ * rates of requests.
+ */
+import type { IncomingMessage } from 'node:http'
+import { parseNet } from '../core/ip.ts'
+import { createReaderLimits } from '../http/bounds/reader-limits.ts'
+import { type ClientAddress, clientAddress } from '../http/bounds/remote-address.ts'
+import { RateLimits } from '../http/rate-limits.ts'
+import type { StartContext } from './context.ts'
+
+/** The limits and rates of this process. */
+export type Readers = ReturnType<typeof buildReaders>
+
+/** With every place free. */
+export function buildReaders({ settings, clock, logger, metrics }: StartContext) {
+  const trustedProxies = settings.trustedProxies.map(parseNet)
+  const addressOf = (request: IncomingMessage): ClientAddress | null => clientAddress(request, trustedProxies)
+  const onRefused = (cause: Parameters<typeof metrics.httpRefused.add>[0]['cause']): void =>
+    metrics.httpRefused.add({ cause })
+  const limits = createReaderLimits({
+    maxClients: settings.streamMaxClients,
+    clientOf: addressOf,
+    logger,
+  })
+  return {
+    trustedProxies,
+    onRefused,
+    limits: { ...limits, onRefused },
+    rates: new RateLimits({ ...settings.requestRates, addressOf, clock, onRefused }),
+  }
+}

@@ -1,0 +1,53 @@
+/** Creates the limits that streams and pulls share: places in all, per address and per token, and memory for answers. */
+import type { IncomingMessage } from 'node:http'
+import type { Logger } from '../../obs/logger.ts'
+import {
+  type ConnectionSlots,
+  capacityFor,
+  createConnectionSlots,
+  createTokenSlots,
+  openFilesLimit,
+  type TokenSlots,
+} from './connection-slots.ts'
+import type { ClientAddress } from './remote-address.ts'
+import { SendBuffers } from './send-buffers.ts'
+
+/** The limits of a node. */
+export interface ReaderLimits {
+  /** Places for the streams of both transports, and for pulls that wait or read. */
+  readonly connectionSlots: ConnectionSlots
+  readonly tokenSlots: TokenSlots
+  /** The key under which the client's address is counted; null where it is not. */
+  readonly addressOf: (request: IncomingMessage) => string | null
+  /** The same also where it is not counted; empty where the address cannot be read. */
+  readonly remoteOf: (request: IncomingMessage) => string
+  readonly sendBuffers: SendBuffers
+}
+
+/** What the limits are made of. */
+export interface ReaderLimitOptions {
+  /** Most streams and pulls at a time; lowered, with a warning, where the limit of open files is too low. */
+  maxClients: number
+  /** Most of one token, 1,000 by default. */
+  maxPerToken?: number
+  clientOf: (request: IncomingMessage) => ClientAddress | null
+  logger: Logger
+}
+
+const MAX_PER_TOKEN = 1000
+
+/** The limits, with every place free. */
+export function createReaderLimits(options: ReaderLimitOptions): ReaderLimits {
+  const { maxClients, warning } = capacityFor(options.maxClients, openFilesLimit())
+  if (warning !== null) options.logger.warn('streams.capacity_lowered', { maxClients, warning })
+  return {
+    connectionSlots: createConnectionSlots(maxClients),
+    tokenSlots: createTokenSlots(options.maxPerToken ?? MAX_PER_TOKEN),
+    addressOf(request) {
+      const client = options.clientOf(request)
+      return client === null || client.isOwn ? null : client.key
+    },
+    remoteOf: (request) => options.clientOf(request)?.key ?? '',
+    sendBuffers: new SendBuffers(),
+  }
+}
