@@ -8,8 +8,7 @@ import type { Call } from '../../http/route.ts'
 import type { HttpRefusalCause } from '../../obs/metrics.ts'
 
 /** The limits of pulls. */
-export interface PullLimits
-  extends Pick<ReaderLimits, 'connectionSlots' | 'tokenSlots' | 'addressOf' | 'sendBuffers'> {
+export interface PullLimits extends ReaderLimits {
   /** Called for every pull that finds no place. */
   onRefused: (cause: HttpRefusalCause) => void
 }

@@ -202,6 +202,7 @@ async function readWithin(
   limit: number,
   read: (maxBytes: number) => Promise<ReadResult>,
 ): Promise<ReadResult> {
+  await limits.tickGate.pass()
   const reservation = limits.sendBuffers.reserve(Math.max(LARGE_BATCH_BYTES, limit * USUAL_EVENT_BYTES))
   try {
     return await read(reservation.maxBytes)

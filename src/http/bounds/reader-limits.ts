@@ -11,6 +11,7 @@ import {
 } from './connection-slots.ts'
 import type { ClientAddress } from './remote-address.ts'
 import { SendBuffers } from './send-buffers.ts'
+import { TickGate } from './tick-gate.ts'
 
 /** The limits of a node. */
 export interface ReaderLimits {
@@ -22,6 +23,8 @@ export interface ReaderLimits {
   /** The same also where it is not counted; empty where the address cannot be read. */
   readonly remoteOf: (request: IncomingMessage) => string
   readonly sendBuffers: SendBuffers
+  /** Spreads pages of pulls that are asked for at one moment. */
+  readonly tickGate: TickGate
 }
 
 /** What the limits are made of. */
@@ -49,5 +52,6 @@ export function createReaderLimits(options: ReaderLimitOptions): ReaderLimits {
     },
     remoteOf: (request) => options.clientOf(request)?.key ?? '',
     sendBuffers: new SendBuffers(),
+    tickGate: new TickGate(),
   }
 }

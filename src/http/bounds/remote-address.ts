@@ -57,13 +57,6 @@ export function isTrustedProxy(remoteAddress: string | undefined, trusted: reado
   return ip !== null && holds(trusted, ip)
 }
 
-/** The key of that address; null = not counted, because it is one of the operator's own networks or cannot be read. */
-export function addressKey(remoteAddress: string | undefined): string | null {
-  const ip = readIp(remoteAddress ?? '')
-  const address = ip === null ? null : countedAs(ip)
-  return address === null || address.isOwn ? null : address.key
-}
-
 function countedAs(ip: Ip): ClientAddress {
   const key = Buffer.from(ip.length === 16 ? ip.subarray(0, V6_NET_BYTES) : ip).toString('hex')
   return { key, isOwn: holds(OWN_NETS, ip) }

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest'
 import { parseNet } from '../../../src/core/ip.ts'
-import { addressKey, clientAddress } from '../../../src/http/bounds/remote-address.ts'
+import { clientAddress } from '../../../src/http/bounds/remote-address.ts'
+
+/** The key under which the streams of that address are counted; null where they are not. */
+function addressKey(remoteAddress: string | undefined): string | null {
+  const address = clientAddress({ socket: { remoteAddress }, headers: {} }, [])
+  return address === null || address.isOwn ? null : address.key
+}
 
 test.each([
   ['one IPv4 address, mapped into IPv6 or not', '5.6.7.8', '::ffff:5.6.7.8', true],
