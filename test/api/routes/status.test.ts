@@ -45,7 +45,7 @@ test('the status is current at each call, and accepts no parameters', async () =
 test('the host name of the leader is shown to the operator only, and others see one name for one leader', async () => {
   let pid = 1
   const url = await start(() => ({
-    ...unknown,
+    ...UNKNOWN_STATUS,
     leader: { id: `host.internal:${pid}`, since: null, self: true },
   }))
   const idFor = async (token: string) => {
