@@ -60,16 +60,16 @@ export class RateLimits {
   #take(rate: RequestRate, key: string, cause: HttpRefusalCause, who: string): RateHeaders {
     const { isWithin, remaining, fullInMs, nextInMs } = rate.take(key, this.#options.clock.now())
     const headers = {
-      'RateLimit-Limit': String(rate.burst),
-      'RateLimit-Remaining': String(remaining),
-      'RateLimit-Reset': String(Math.ceil(fullInMs / 1000)),
+      'RateLimit-Limit': `${rate.burst}`,
+      'RateLimit-Remaining': `${remaining}`,
+      'RateLimit-Reset': `${Math.ceil(fullInMs / 1000)}`,
       'RateLimit-Policy': `${rate.burst};w=${BURST_SECONDS}`,
     }
     if (isWithin) return headers
     this.#options.onRefused(cause)
     const detail = `${who} sends more than ${rate.burst / BURST_SECONDS} requests a second`
     throw new HttpProblem('rate_limited', detail, {
-      headers: { ...headers, 'Retry-After': String(Math.max(1, Math.ceil(nextInMs / 1000))) },
+      headers: { ...headers, 'Retry-After': `${Math.max(1, Math.ceil(nextInMs / 1000))}` },
     })
   }
 }

@@ -3,19 +3,19 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/lifecycle/clock.ts'
-import { openSqliteLog } from '../../src/log-embedded/log.ts'
-import { claimed, sampleEvents } from '../log/samples.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { openSqliteLog } from '../../../src/log-embedded/log.ts'
+import { claimed, sampleEvents } from '../../log/samples.ts'
 import {
   ADMIN_TOKEN,
   type BridgeProcess,
   bridgeEnv,
   startBridge,
   temporaryDirectory,
-} from '../support/bridge-process.ts'
-import { bearer, eventually, getJson } from '../support/http/api-client.ts'
-import { percentile, probeHealth } from '../support/http/health-probe.ts'
-import { FIN, frame, OPCODES } from '../support/streams/raw-stream.ts'
+} from '../../support/bridge-process.ts'
+import { bearer, eventually, getJson } from '../../support/http/api-client.ts'
+import { percentile, probeHealth } from '../../support/http/health-probe.ts'
+import { FIN, frame, OPCODES } from '../../support/streams/raw-stream.ts'
 
 const MIB = 1024 * 1024
 const MOST_GROWTH_MIB = 64
