@@ -1,4 +1,5 @@
 /** Lists every mutant that `npm run campaign -- --mutants` tries. `list.test.ts` keeps it true to the source. */
+import { accessMutants } from './access.ts'
 import { archiveMutants } from './archive.ts'
 import { governorMutants } from './governor.ts'
 import { ingestMutants } from './ingest.ts'
@@ -13,4 +14,5 @@ export const mutants: readonly Mutant[] = [
   ...logMutants,
   ...archiveMutants,
   ...webhookMutants,
+  ...accessMutants,
 ]
