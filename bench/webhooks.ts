@@ -1,6 +1,6 @@
 /**
  * Measures webhook deliveries: `npm run bench -- webhooks`. Figures are CPU and delay of a delivery on the embedded
- * log and on Kafka, the effect of endpoints that hang, refuse or drip on the others, and the cost of the address
+ * log and on Kafka, alone and in batches, the effect of endpoints that hang, refuse or drip on the others, and the cost of the address
  * guard. Baselines are a plain loop and BullMQ on Redis. Sender and receivers each run on their own core.
  */
 import { setTimeout as wait } from 'node:timers/promises'
@@ -37,6 +37,8 @@ const RUNS = 5
 const FULL: BurstSize = { events: 500, endpoints: 1000 }
 /** Of the topics, as a bridge names them by default. */
 const SHIPPED_PREFIX = 'disclosures'
+/** `maxBatch` of the endpoints that take batches. */
+const BATCHED = 50
 /** Endpoints of a usual customer. */
 const FEW = 10
 /** Endpoints of the run with unhealthy ones: a fifth hangs, a tenth returns 500, a twentieth drips. */
@@ -54,6 +56,7 @@ export async function webhookLines(runs: number = RUNS): Promise<string[]> {
   const redis = hasRedis()
   const all: Runs = {
     bridge: [],
+    batched: [],
     kafka: [],
     plain: [],
     bullmq: [],
@@ -64,6 +67,7 @@ export async function webhookLines(runs: number = RUNS): Promise<string[]> {
   }
   for (let run = 1; run <= runs; run++) {
     all.bridge.push(await burstThroughBridge(run))
+    all.batched.push(await burstThroughBridge(run, {}, { maxBatch: BATCHED }))
     all.kafka.push(await burstOnKafka(run, found.runtime))
     // Half of a run would be theirs, and what they take is far from what is judged.
     if (run === 1) all.plain.push(await burstThroughLoop(run, FULL))
@@ -74,7 +78,9 @@ export async function webhookLines(runs: number = RUNS): Promise<string[]> {
     all.guardMicros.push(await guardMicros())
   }
   const bullmq = redis ? bullmqFigures(all.bullmq).map(formatFigure) : [NO_REDIS]
-  const rest = [...otherFigures(all), ...(await retryFigures(runs, found.runtime))].map(formatFigure)
+  const rest = [...batchFigures(all), ...otherFigures(all), ...(await retryFigures(runs, found.runtime))].map(
+    formatFigure,
+  )
   return [...burstFigures(all).map(formatFigure), ...bullmq, ...rest]
 }
 
@@ -93,6 +99,8 @@ interface BurstOnKafka extends BurstOfBridge {
 /** All that was measured, run by run. */
 interface Runs extends Record<'plain' | 'few' | 'healthy' | 'mixed', Burst[]> {
   bridge: BurstOfBridge[]
+  /** To endpoints that take batches. */
+  batched: BurstOfBridge[]
   kafka: BurstOnKafka[]
   /** None where there is no Redis. */
   bullmq: BurstOverRedis[]
@@ -169,6 +177,22 @@ function bullmqFigures(bursts: readonly BurstOverRedis[]): Figure[] {
   ]
 }
 
+/** Batches beside single events. */
+function batchFigures({ bridge, batched }: Runs): Figure[] {
+  const name = `embedded, maxBatch ${BATCHED}`
+  const beside = (values: number[]) => ({ baselines: [{ name: 'one event a request', values }] })
+  return [
+    { ...outcome(name, batched), ...beside(bridge.map(seconds)) },
+    {
+      name: `${name}: CPU of the sender for an event`,
+      unit: 'µs',
+      values: batched.map(micros),
+      ...beside(bridge.map(micros)),
+    },
+    { name: `${name}: repeated events`, unit: '', values: batched.map(({ repeats }) => repeats) },
+  ]
+}
+
 function outcome(name: string, bursts: readonly Burst[]): Figure {
   return {
     name: `${name}: ${FULL.events} events to ${FULL.endpoints} endpoints`,
@@ -222,11 +246,15 @@ async function guardMicros(): Promise<number> {
 }
 
 /** Sends all events at once to endpoints that all respond, through a bridge with these extra settings. */
-async function burstThroughBridge(seed: number, extra: Record<string, string> = {}): Promise<BurstOfBridge> {
+async function burstThroughBridge(
+  seed: number,
+  extra: Record<string, string> = {},
+  members: object = {},
+): Promise<BurstOfBridge> {
   await using stack = new AsyncDisposableStack()
   const sink = stack.use(await startSink())
   const { bridge, sandbox } = await startSender(stack, seed, extra)
-  await register(bridge, sink, many('ok', FULL.endpoints))
+  await register(bridge, sink, many('ok', FULL.endpoints), members)
   const burst = await measure(bridge.pid, sink, async () => {
     sandbox.publish(items(seed, FULL.events))
     await came(sink, FULL.events * FULL.endpoints)

@@ -63,10 +63,15 @@ export async function ready({ ready: { ops } }: BridgeProcess): Promise<void> {
   }
 }
 
-/** An endpoint for each of these manners of answering. */
-export async function register(bridge: BridgeProcess, sink: Sink, manners: readonly string[]): Promise<void> {
+/** An endpoint for each of these manners of answering; `members`: more of each. */
+export async function register(
+  bridge: BridgeProcess,
+  sink: Sink,
+  manners: readonly string[],
+  members: object = {},
+): Promise<void> {
   for (const [place, manner] of manners.entries())
-    await askEndpoints(bridge.ready.http, 'POST', '', { url: `${sink.url}/${manner}/${place}` })
+    await askEndpoints(bridge.ready.http, 'POST', '', { url: `${sink.url}/${manner}/${place}`, ...members })
 }
 
 /** Items for the sandbox, of now. */

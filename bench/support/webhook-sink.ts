@@ -29,8 +29,8 @@ export interface SinkReport {
   most: number
 }
 
-const HELD = /"recordedtime":"([^"]+)"/
-const SEQUENCE = /"sequence":"0*([1-9]\d*)"/
+/** Sequence and time of each event of a body: one, or those of a batch. */
+const EVENTS = /"sequence":"0*([1-9]\d*)".*?"recordedtime":"([^"]+)"/g
 const DRIP_MS = 1000
 
 let delays: number[] = []
@@ -53,11 +53,11 @@ function answer(path: string, body: string, response: ServerResponse): void {
   if (manner === 'drip') return drip(response)
   response.statusCode = manner === 'fail' ? 500 : 204
   response.end()
-  const sequence = Number(SEQUENCE.exec(body)?.[1])
-  if (manner === 'ok') count(path, sequence, Date.parse(HELD.exec(body)?.[1] ?? ''))
-  if (manner === 'retry') {
-    const [, , place, firstMs] = path.split('/')
-    count(path, sequence, retryDueMs(Number(place), sequence, Number(firstMs)))
+  const [, , place, firstMs] = path.split('/')
+  for (const [, digits, held = ''] of body.matchAll(EVENTS)) {
+    const sequence = Number(digits)
+    if (manner === 'ok') count(path, sequence, Date.parse(held))
+    if (manner === 'retry') count(path, sequence, retryDueMs(Number(place), sequence, Number(firstMs)))
   }
 }
 

@@ -6,8 +6,10 @@ import type { KeyObject } from 'node:crypto'
 import { signatures } from './signature.ts'
 import { VERSION } from './version.ts'
 
-/** Of every body. */
+/** Of a body with one event. */
 export const CONTENT_TYPE = 'application/cloudevents+json; charset=utf-8'
+/** Of a body that is a JSON array of events. */
+export const BATCH_CONTENT_TYPE = 'application/cloudevents-batch+json; charset=utf-8'
 /** A span of zeros alone is none. */
 const NO_SPAN = /^0+$/
 /** Half a span: two of eight digits make it. */
@@ -16,6 +18,8 @@ const HALF = { digits: 8, values: 2 ** 32 }
 /** What the headers are made from. */
 export interface Signed {
   webhookId: string
+  /** By default that of one event. */
+  contentType?: string
   body: Uint8Array
   /** Of the secrets that sign, the newest first. */
   keys: readonly KeyObject[]
@@ -29,6 +33,7 @@ export interface Signed {
 /** Headers of an attempt, names in lower case. */
 export function deliveryHeaders({
   webhookId,
+  contentType = CONTENT_TYPE,
   body,
   keys,
   own,
@@ -40,7 +45,7 @@ export function deliveryHeaders({
   return {
     'user-agent': `disclosure-bridge/${VERSION}`,
     ...Object.fromEntries(kept),
-    'content-type': CONTENT_TYPE,
+    'content-type': contentType,
     'webhook-id': webhookId,
     'webhook-timestamp': timestampSeconds.toString(),
     'webhook-signature': signatures({ id: webhookId, timestampSeconds, body }, keys),

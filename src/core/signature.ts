@@ -19,8 +19,20 @@ const ID_DIGITS = 32
  * Hashed because Standard Webhooks allows no dot in it, and guids hold dots.
  */
 export function webhookId(endpointId: string, eventId: string, data: Uint8Array): string {
-  const digest = createHash('sha256').update(`${endpointId}\n${eventId}\n`).update(data).digest('hex')
-  return `msg_${digest.slice(0, ID_DIGITS)}`
+  return batchWebhookId(endpointId, [{ eventId, data }])
+}
+
+/**
+ * The `webhook-id` of a batch: the same for the same events in the same order, and for one event that of the event alone. No
+ * event id and no `data` holds a newline, so different batches never hash the same bytes.
+ */
+export function batchWebhookId(
+  endpointId: string,
+  events: readonly { eventId: string; data: Uint8Array }[],
+): string {
+  const hash = createHash('sha256').update(endpointId)
+  for (const { eventId, data } of events) hash.update(`\n${eventId}\n`).update(data)
+  return `msg_${hash.digest('hex').slice(0, ID_DIGITS)}`
 }
 
 /**

@@ -18,6 +18,8 @@ export type DisabledReason = 'requested' | 'gone' | 'failing'
 /** What must arrive in order: nothing, or the events of one issuer (`subject`). */
 export const endpointOrders = ['none', 'issuer'] as const
 
+/** Bounds of `maxBatch`. */
+export const BATCH = { low: 2, high: 100 }
 /** Most deliveries to one endpoint at a time. */
 export const MAX_CONCURRENCY = 64
 
@@ -49,6 +51,8 @@ const endpointRow = z.object({
   /** Deliveries a second; null = as many as it takes. */
   rateLimit: z.number().positive().nullable(),
   order: z.enum(endpointOrders),
+  /** Most events of one request; absent: each has its own. Builds before know no batches and leave it out. */
+  maxBatch: z.int().min(BATCH.low).max(BATCH.high).optional(),
   /** The cursor after which its deliveries begin, decided when it was created. */
   start: z.string(),
   createdAtMs: z.number(),

@@ -3,7 +3,7 @@
  * the receiver's response.
  */
 import { z } from 'zod'
-import { CONTENT_TYPE } from '../core/delivery-headers.ts'
+import { BATCH_CONTENT_TYPE, CONTENT_TYPE } from '../core/delivery-headers.ts'
 import type { Channel, ChannelMessage } from '../http/channel.ts'
 import { disclosureEventSchema, eventSchema, gapEventSchema } from '../http/schemas/event-schema.ts'
 import { isoTime } from '../http/schemas/json-schema.ts'
@@ -16,7 +16,8 @@ const headers = z.object({
   'content-type': z.literal(CONTENT_TYPE),
   'user-agent': z.string().describe("`disclosure-bridge/<version>`, or the endpoint's own."),
   'webhook-id': z.string().meta({
-    description: 'The same on every try and replay: what it names was received before.',
+    description:
+      'The same on every try and replay of an event, and on every try of a batch: what it names was received before.',
     pattern: '^msg_[0-9a-f]{32}$',
   }),
   'webhook-timestamp': z
@@ -33,33 +34,42 @@ const headers = z.object({
   }),
 })
 
+const disabledSchema = systemEvent(
+  DISABLED_TYPE,
+  z.object({
+    endpointId: z.string().describe('The endpoint that was disabled.'),
+    description: z.string().describe('What it was for.').nullable(),
+    reason: z.enum(['gone', 'failing']).describe('It answered 410, or it failed for five days.'),
+    disabledAt: isoTime('When.'),
+  }),
+)
+const testSchema = systemEvent(
+  TEST_TYPE,
+  z.object({
+    message: z.string().describe('That it is a test.'),
+    endpointId: z.string().describe('The endpoint that is tested.'),
+  }),
+)
+
+const batchHeaders = headers.extend({ 'content-type': z.literal(BATCH_CONTENT_TYPE) })
+
 const messages: readonly ChannelMessage[] = [
+  {
+    name: 'batch',
+    summary:
+      'To an endpoint with `maxBatch` every request: events in the order of the log, or one event of the bridge.',
+    contentType: BATCH_CONTENT_TYPE,
+    headers: batchHeaders,
+    payload: z.array(z.union([disclosureEventSchema, gapEventSchema, disabledSchema, testSchema])).min(1),
+  },
   delivery('disclosure', 'An announcement that the filter of the endpoint matches.', disclosureEventSchema),
   delivery('gap', 'A gap was opened, filled or given up; where `types` names `gap`.', gapEventSchema),
   delivery(
     'webhook.disabled',
     'Another endpoint of the tenant was disabled; where `types` names `webhook.disabled`.',
-    systemEvent(
-      DISABLED_TYPE,
-      z.object({
-        endpointId: z.string().describe('The endpoint that was disabled.'),
-        description: z.string().describe('What it was for.').nullable(),
-        reason: z.enum(['gone', 'failing']).describe('It answered 410, or it failed for five days.'),
-        disabledAt: isoTime('When.'),
-      }),
-    ),
+    disabledSchema,
   ),
-  delivery(
-    'webhook.test',
-    'A test that somebody asked for.',
-    systemEvent(
-      TEST_TYPE,
-      z.object({
-        message: z.string().describe('That it is a test.'),
-        endpointId: z.string().describe('The endpoint that is tested.'),
-      }),
-    ),
-  ),
+  delivery('webhook.test', 'A test that somebody asked for.', testSchema),
 ]
 
 /** What endpoints receive. */

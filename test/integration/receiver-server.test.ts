@@ -70,3 +70,14 @@ test('the example receiver processes a genuine event once, acknowledges repeats,
     (text) => text === line.repeat(2),
   )
 })
+
+test('the example receiver processes each event of arrays once, in order, also where it comes again in another array', async () => {
+  const events = ['a', 'b', 'c'].map((id) => ({ ...EVENT, id, subject: id }))
+  expect(await post('msg_5', JSON.stringify(events.slice(0, 2)))).toBe(204)
+  expect(await post('msg_6', JSON.stringify(events.slice(1)))).toBe(204)
+  expect(await post('msg_7', JSON.stringify([{ ...events[0], data: {} }]))).toBe(204)
+  await eventually(
+    () => receiver.stdout().match(/(?<=published.v1 )[abc]/g) ?? [],
+    (subjects) => subjects.join('') === 'abca',
+  )
+})

@@ -38,7 +38,8 @@ const messages: RandomMessage[] = fc.sample(fc.record({ key: bytes, otherKey: by
 })
 const [first] = messages
 const nowSeconds = Math.floor(Date.now() / 1000)
-const random = messages.flatMap((message) => messageCases(message, nowSeconds))
+const batch = { key: Buffer.alloc(32, 3), otherKey: Buffer.alloc(32, 4), text: '[{"id":"a"},{"id":"b"}]' }
+const random = [batch, ...messages].flatMap((message) => messageCases(message, nowSeconds))
 const strange = first === undefined ? [] : strangeCases(first, nowSeconds)
 const cases = [...vectorCases(), ...random, ...strange]
 /** bash starts a dozen processes per case. */

@@ -30,7 +30,14 @@ function bodies(): { name: string; id: string; json: string }[] {
     })),
   ]
   const own = { id: 'ep_1', description: null }
+  const inBatch = committed.map((event) => ({
+    ...{ name: 'batch', id: event.id },
+    json: joinEvent(encodeAttributes(event), event.data),
+  }))
   return [
+    ...inBatch,
+    { name: 'batch', ...disabledEvent(own, 'failing', START_MS) },
+    { name: 'batch', ...testEvent('evt_1', 'ep_1', START_MS) },
     ...committed.map((event, at) => ({
       name: at === 0 ? 'disclosure' : 'gap',
       id: event.id,
@@ -53,9 +60,10 @@ test('every delivery matches the AsyncAPI document, under one secret and two, an
   onTestFinished(sender.close)
   const secrets = [1, 2].map(() => createSecretKey(randomBytes(32)))
   const sent = bodies()
-  for (const [at, { id, json }] of sent.entries()) {
+  for (const [at, { name, id, json }] of sent.entries()) {
     const keys = secrets.slice(at % 2)
-    const endpoint = { ...endpointOf('ep_1'), url: receiver.url, headers: {}, keys }
+    const maxBatch = name === 'batch' ? 2 : null
+    const endpoint = { ...endpointOf('ep_1'), url: receiver.url, headers: {}, maxBatch, keys }
     const means = { attempt: sender.attempt, clock: systemClock, chance: () => 0.5 }
     const post = { eventId: id, body: Buffer.from(json) }
     const limits = { signal: new AbortController().signal, mayLeave: () => true }

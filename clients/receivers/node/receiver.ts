@@ -1,4 +1,5 @@
 /** A whole receiver: checks, forgets repeats, answers at once, works afterwards. WEBHOOK_SECRET=whsec_… node receiver.ts */
+import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
 import { isGenuine } from './verify.ts'
 
@@ -21,11 +22,20 @@ async function receive(request: IncomingMessage): Promise<204 | 401> {
   const id = header('webhook-id')
   const headers = { id, timestamp: header('webhook-timestamp'), signature: header('webhook-signature') }
   if (body === null || !isGenuine(secret, headers, body)) return 401
-  if (!taken.has(id)) {
-    taken.add(id)
-    setImmediate(work, JSON.parse(body.toString()))
+  const parsed = JSON.parse(body.toString())
+  for (const event of [parsed].flat()) {
+    // Of an array (`maxBatch`) each event by itself: they may come again in other arrays.
+    const key = Array.isArray(parsed) ? hashOf(event) : id
+    if (!taken.has(key)) setImmediate(work, event)
+    taken.add(key)
   }
   return 204
+}
+
+function hashOf(event: { id: string; data: unknown }): string {
+  return createHash('sha256')
+    .update(JSON.stringify([event.id, event.data]))
+    .digest('hex')
 }
 
 /** The bytes as they came; null where there are too many. */

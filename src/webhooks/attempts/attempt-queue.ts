@@ -8,7 +8,7 @@ import { aborted } from '../../lifecycle/aborted.ts'
 import { type Chance, type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
-import type { Attempted } from '../send/delivery.ts'
+import { type Attempted, deliveriesOf } from '../send/delivery.ts'
 import { type AttemptRecord, attemptRecord } from './attempt-record.ts'
 
 /** Most attempts that wait to be written, and most bytes of them in memory; of more, the newest are dropped. */
@@ -72,9 +72,14 @@ export class AttemptQueue {
     this.#bounds = options.bounds ?? queueBounds
   }
 
-  /** Adds an attempt that had an end. Never throws and never waits. */
+  /** Adds an attempt that had an end, for each of its deliveries. Never throws and never waits. */
   add(attempted: Attempted): void {
-    const record = attemptRecord(attempted, this.#options.clock.now())
+    const nowMs = this.#options.clock.now()
+    for (const delivery of deliveriesOf(attempted))
+      this.#addOne(attemptRecord({ ...attempted, delivery }, nowMs))
+  }
+
+  #addOne(record: AttemptRecord): void {
     const size = memoryOf(record)
     const { attempts, bytes } = this.#bounds
     const isFull = this.#waiting.length >= attempts || this.#bytes + size > bytes

@@ -55,6 +55,8 @@ const rows = {
     dueMs: count,
     /** HTTP status of the last answer; null where there was none. */
     lastStatus: count.nullable(),
+    /** The first sequence of the batch that it was tried in: these are tried together again. Absent: it was tried alone. */
+    batch: count.exactOptional(),
   }),
   dead: z.object({
     kind: z.literal('dead'),

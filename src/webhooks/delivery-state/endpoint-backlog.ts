@@ -10,6 +10,10 @@ import { IssuerOrder } from './issuer-order.ts'
 /** Most waiting deliveries of an endpoint, with those that wait for an earlier one of their issuer; then reading waits. */
 export const MOST_WAITING = 1000
 
+/** Deliveries that are taken for one request, by sequence. */
+type Taken = Pick<ReadonlyMap<number, unknown>, 'has'>
+const NONE: Taken = new Map()
+
 /** The waiting deliveries of one endpoint. Moments are ms since 1970. */
 export class Backlog {
   readonly #rows: Map<number, RetryRow>
@@ -85,9 +89,9 @@ export class Backlog {
     this.#order?.enter(subject, sequence)
   }
 
-  /** True where no unfinished event of its issuer comes before it. */
-  isFirst({ subject, sequence }: Pick<Matched, 'subject' | 'sequence'>): boolean {
-    return this.#order?.isFirst(subject, sequence) ?? true
+  /** True where no unfinished event of its issuer comes before it, other than those `taken` for the same request. */
+  isFirst({ subject, sequence }: Pick<Matched, 'subject' | 'sequence'>, taken: Taken = NONE): boolean {
+    return this.#order?.isFirst(subject, sequence, taken) ?? true
   }
 
   /** The cursor has read up to `readTo`: waiting events up to there enter the line of their issuer. */
@@ -116,6 +120,39 @@ export class Backlog {
   take(sequence: number): void {
     this.#armed.delete(sequence)
     if (this.#first?.sequence === sequence) this.#first = undefined
+  }
+
+  /**
+   * Takes a due delivery, and those that are sent in one request with it, `most` in all, in rising order: those that it was
+   * tried with before; of an untried one, other untried ones that are due. `row` has their tries.
+   */
+  takeTogether(
+    sequence: number,
+    most: number,
+    nowMs: number,
+  ): { row: Pick<RetryRow, 'tries' | 'asked'>; deliveries: Matched[] } {
+    const lead = this.#rows.get(sequence)
+    if (lead === undefined) return { row: { tries: 0 }, deliveries: [] }
+    const taken = new Map<number, Matched>()
+    for (const [other, row] of this.#candidates(sequence, lead, most, nowMs)) {
+      if (taken.size >= most) break
+      const { eventId, subject, cursor, recordedMs } = row
+      const delivery = { sequence: other, eventId, subject, cursor, recordedMs }
+      if (this.isFirst(delivery, taken)) taken.set(other, delivery)
+    }
+    for (const other of taken.keys()) this.take(other)
+    return { row: lead, deliveries: [...taken.values()] }
+  }
+
+  #candidates(sequence: number, lead: RetryRow, most: number, nowMs: number): [number, RetryRow][] {
+    const { tries, batch } = lead
+    if (most === 1 || (batch === undefined && tries > 0)) return [[sequence, lead]]
+    return [...this.#rows]
+      .filter(
+        ([, row]) => row.batch === batch && (batch !== undefined || (row.tries === 0 && row.dueMs <= nowMs)),
+      )
+      .filter(([other]) => !this.#unwritten.has(other) && !this.#isInFlight(other))
+      .sort(([one], [other]) => one - other)
   }
 
   /** The delivery was not sent: it is due again, not before `atMs`. */

@@ -100,9 +100,14 @@ export class EndpointCursors<D extends { sequence: number }> {
     if (progress?.seen(sequence)) progress.kept(sequence)
   }
 
-  /** A replayed event is sent. */
-  replayTaken(sequence: number): void {
-    this.#unsent = this.#unsent.filter((delivery) => delivery.sequence !== sequence)
+  /** Takes replayed events that are sent together, `most` at most: those that `isNext` after the ones taken before. */
+  takeReplayed(most: number, isNext: (delivery: D, taken: ReadonlyMap<number, D>) => boolean): D[] {
+    const taken = new Map<number, D>()
+    for (const delivery of this.#unsent) {
+      if (taken.size < most && isNext(delivery, taken)) taken.set(delivery.sequence, delivery)
+    }
+    this.#unsent = this.#unsent.filter(({ sequence }) => !taken.has(sequence))
+    return [...taken.values()]
   }
 
   /** A durable retry row holds the event. */

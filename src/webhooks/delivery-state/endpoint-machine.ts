@@ -2,8 +2,8 @@
  * Runs the deliveries of one endpoint as a state machine: decides what is sent next, what follows an attempt, and which
  * rows must be written. It performs no I/O: time, random numbers and the news that rows are durable are arguments.
  *
- * A slot, one of the `maxConcurrency` deliveries that may be in flight, is free again only when the outcome that ended
- * in it is durable. A crash therefore repeats at most `maxConcurrency` deliveries.
+ * A slot, one of the `maxConcurrency` requests that may be in flight, is free again only when the outcomes that ended in
+ * it are durable. A crash therefore repeats at most `maxConcurrency` requests.
  */
 import type { AttemptEnd } from '../../core/attempt-end.ts'
 import type { Change } from '../../log/tables.ts'
@@ -22,7 +22,9 @@ import type {
   Matched,
   PendingOutcome,
 } from './endpoint-state.ts'
-import { type DeliveryDecision, verdictOn, waitAfter } from './outcome.ts'
+import { EventQueue, type QueueRules } from './event-queue.ts'
+import { type RequestInFlight, RequestsInFlight } from './in-flight.ts'
+import { type DeliveryDecision, isTriedTogether, verdictOn, waitAfter } from './outcome.ts'
 import { nextSort, type Sort } from './scheduling-policy.ts'
 
 /** Most matching events read behind the position; with more, reading waits. Bounds the size of the position row. */
@@ -32,15 +34,8 @@ const QUEUED_PER_SLOT = 2
 
 const UNTRIED = { tries: 0 }
 
-interface InFlight {
-  delivery: Matched
-  tries: number
-  /** How many of these tries followed a Retry-After. */
-  asked: number
-  sort: Sort
-  /** The repairs of the endpoint before it was sent. */
-  repairs: number
-}
+/** What the retry row of a delivery says of its tries. */
+type KeptTries = Pick<RetryRow, 'tries' | 'asked' | 'dueMs' | 'lastStatus' | 'batch'>
 
 /** The deliveries of one endpoint. */
 export class EndpointMachine {
@@ -51,8 +46,8 @@ export class EndpointMachine {
   readonly #dead: DeadDeliveries
   readonly #backlog: Backlog
   /** New events that were read and not sent yet. */
-  readonly #queue: Matched[] = []
-  readonly #inFlight = new Map<number, InFlight>()
+  readonly #queue = new EventQueue()
+  readonly #inFlight = new RequestsInFlight()
   #outcomes: PendingOutcome[] = []
   #config: MachineConfig
   /** How often the endpoint was made active or led elsewhere: attempts from before say nothing of it. */
@@ -133,7 +128,7 @@ export class EndpointMachine {
 
   /** How many new events can be offered now. */
   room(): number {
-    return this.#roomFor(this.#queue.length, this.cursors.live.progress.size)
+    return this.#roomFor(this.#queue.size, this.cursors.live.progress.size)
   }
 
   /** How many replayed events can be offered now; 0 where no replay runs. */
@@ -151,7 +146,8 @@ export class EndpointMachine {
     this.#backlog.passedTo(sequence)
     if (isKept) return progress.kept(sequence)
     this.#backlog.enter(delivery)
-    if (this.#backlog.isFirst(delivery)) this.#queue.push(delivery)
+    const beside = this.#config.maxBatch === null ? undefined : this.#queue
+    if (this.#backlog.isFirst(delivery, beside)) this.#queue.push(delivery)
     else this.#keep(delivery, { tries: 0, dueMs: nowMs, lastStatus: null }, false)
   }
 
@@ -168,97 +164,94 @@ export class EndpointMachine {
   offerReplayed(delivery: Matched): void {
     const { sequence } = delivery
     if (this.#backlog.row(sequence) !== undefined) return this.cursors.replayKept(sequence)
-    if (this.#inFlight.has(sequence) || this.#queue.some((queued) => queued.sequence === sequence)) return
+    if (this.#inFlight.has(sequence) || this.#queue.has(sequence)) return
     if (this.cursors.replaySeen(delivery)) this.#backlog.enter(delivery)
   }
 
-  /** Takes a slot for the next delivery; null: nothing before `wakeAtMs`, or before something in flight ends. */
+  /** Takes a slot for the next request; null: nothing before `wakeAtMs`, or before something in flight ends. */
   next(nowMs: number): AttemptStart | null {
+    const { pace } = this.#condition
     if (!this.#config.isActive || this.#disableReason !== null) return null
-    if (!this.#condition.pace.hasSlot(this.#inFlight.size, nowMs)) return null
-    this.#keepBlocked(nowMs)
+    if (!pace.hasSlot(this.#inFlight.slots, nowMs)) return null
+    const rules = this.#queueRules(nowMs)
     const due = this.#backlog.first()
-    const [first] = this.#queue
-    const replayed = this.#firstReplayed()
     const sort = nextSort({
-      slots: this.#condition.pace.slots,
-      behind: this.#slotsOfRetries(),
-      firstWaits: first !== undefined,
+      slots: pace.slots,
+      behind: this.#inFlight.slotsBehind,
+      firstWaits: this.#queue.first(rules) !== undefined,
       retryWaits: due !== null && due.dueMs <= nowMs,
-      replayWaits: replayed !== undefined,
-      ...this.#condition.pace.turns,
+      replayWaits: this.#firstReplayed() !== undefined,
+      ...pace.turns,
     })
-    if (sort === null || !this.#condition.pace.takeToken(nowMs)) return null
-    if (sort === 'first' && first !== undefined) {
-      this.#queue.shift()
-      return this.#begin(first, UNTRIED, sort)
-    }
-    if (sort === 'replay' && replayed !== undefined) {
-      this.cursors.replayTaken(replayed.sequence)
-      return this.#begin(replayed, UNTRIED, sort)
-    }
-    const row = due === null ? undefined : this.#backlog.row(due.sequence)
-    if (due === null || row === undefined) return null
-    this.#backlog.take(due.sequence)
-    const { eventId, subject, cursor, recordedMs } = row
-    return this.#begin({ sequence: due.sequence, eventId, subject, cursor, recordedMs }, row, sort)
+    if (sort === null || !pace.takeToken(nowMs)) return null
+    const most = this.#mostTogether
+    if (sort === 'first') return this.#begin(this.#queue.take(most, rules), UNTRIED, sort)
+    if (sort === 'replay') return this.#begin(this.cursors.takeReplayed(most, rules.isFirst), UNTRIED, sort)
+    if (due === null) return null
+    const { row, deliveries } = this.#backlog.takeTogether(due.sequence, most, nowMs)
+    return this.#begin(deliveries, row, sort)
   }
 
   /** When `next` may have something, ms since 1970; null: not before something ends or is offered. */
   wakeAtMs(): number | null {
     if (!this.#config.isActive || this.#disableReason !== null) return null
-    if (this.#inFlight.size >= this.#condition.pace.slots) return null
-    const isReady = this.#queue.length > 0 || this.#firstReplayed() !== undefined
+    if (this.#inFlight.slots >= this.#condition.pace.slots) return null
+    const isReady = this.#queue.size > 0 || this.#firstReplayed() !== undefined
     const readyMs = isReady ? 0 : (this.#backlog.first()?.dueMs ?? null)
     return readyMs === null ? null : Math.max(readyMs, this.#condition.pace.readyAtMs)
   }
 
   /**
-   * An attempt ended. Returns what happens to the delivery; null where nothing of that sequence is in flight. Its slot stays
-   * taken until the batch with its outcome is durable. A failure of an endpoint that was repaired since counts for nothing:
-   * its delivery is due at once.
+   * An attempt ended, that of the request with the delivery of that sequence. Returns what happens to its deliveries; null where
+   * that one is not in flight. Its slot stays taken until the rows of its outcomes are durable. A failure of an endpoint that
+   * was repaired since counts for nothing: the deliveries are due at once.
    */
   ended(sequence: number, end: AttemptEnd, context: EndContext): DeliveryDecision | null {
-    const found = this.#inFlight.get(sequence)
-    if (found === undefined) return null
+    const sent = this.#inFlight.get(sequence)
+    if (sent === undefined) return null
     const { nowMs, chance } = context
-    const { delivery, asked } = found
-    const tries = found.tries + 1
+    const isOfNow = sent.repairs === this.#repairs
+    const tries = sent.tries + 1
     const lastStatus = end.kind === 'answered' ? end.status : null
-    const verdict = verdictOn(end, { tries, asked, nowMs, chance })
-    const isOfNow = found.repairs === this.#repairs
+    const verdict = verdictOn(end, { tries, asked: sent.asked, nowMs, chance })
     if (verdict.next === 'delivered') {
       if (isOfNow) this.#condition.succeeded()
-      this.#finish(delivery, this.#dead.revived(sequence))
+      for (const one of sent.deliveries.values()) this.#finish(one, this.#dead.revived(one.sequence))
       return verdict
     }
     if (!isOfNow) {
-      this.#keep(delivery, { ...triesOf(found), lastStatus, dueMs: nowMs }, true)
-      return { next: 'retry', delayMs: 0, asked }
+      const again = { next: 'retry', delayMs: 0, asked: sent.asked } as const
+      this.#keepTogether(sent, { tries: sent.tries, lastStatus, ...waitAfter(again, { ...again, nowMs }) })
+      return again
     }
-    this.#condition.failed(end, { sequence, isFirst: found.tries === 0 }, context)
-    if (verdict.next === 'dead') this.#die(delivery, tries, lastStatus, 'tries', nowMs)
-    else this.#keep(delivery, { tries, lastStatus, ...waitAfter(verdict, { asked, nowMs }) }, true)
+    this.#condition.failed(end, { sequence, isFirst: sent.tries === 0 }, context)
+    if (verdict.next === 'dead') {
+      for (const one of sent.deliveries.values()) this.#die(one, tries, lastStatus, 'tries', nowMs)
+    } else
+      this.#keepTogether(sent, { tries, lastStatus, ...waitAfter(verdict, { asked: sent.asked, nowMs }) })
     if (verdict.next === 'disable') this.#disableReason = 'gone'
     else if (this.#condition.isTooLong(nowMs)) this.#disableReason ??= 'failing'
     return verdict
   }
 
-  /** Nothing was sent: the delivery is due again at `againMs`, and its slot is free. */
-  notSent(sequence: number, againMs: number): void {
-    const found = this.#inFlight.get(sequence)
-    if (found === undefined) return
-    this.#inFlight.delete(sequence)
-    if (this.#backlog.row(sequence) !== undefined) this.#backlog.retryAt(sequence, againMs)
-    else this.#keep(found.delivery, { tries: 0, dueMs: againMs, lastStatus: null }, false)
+  /**
+   * Of the request with the delivery of that sequence only the first `count` deliveries were sent: the others are due again at
+   * `againMs`. With 0 nothing was sent, and its slot is free.
+   */
+  sentOnly(sequence: number, count: number, againMs: number): void {
+    const deliveries = [...(this.#inFlight.get(sequence)?.deliveries.values() ?? [])]
+    for (const one of deliveries.slice(count)) this.#release(one, againMs)
   }
 
-  /** The log no longer keeps the event: its delivery is dead. */
-  dropped(sequence: number, nowMs: number): void {
-    const found = this.#inFlight.get(sequence)
-    if (found === undefined) return
-    const lastStatus = this.#backlog.row(sequence)?.lastStatus ?? null
-    this.#die(found.delivery, found.tries, lastStatus, 'dropped', nowMs)
+  /** The log no longer keeps these events of a request: their deliveries are dead. Nothing was sent of the others. */
+  dropped(sequence: number, gone: readonly number[], nowMs: number): void {
+    const request = this.#inFlight.get(sequence)
+    if (request === undefined) return
+    for (const one of [...request.deliveries.values()]) {
+      const lastStatus = this.#backlog.row(one.sequence)?.lastStatus ?? null
+      if (gone.includes(one.sequence)) this.#die(one, request.tries, lastStatus, 'dropped', nowMs)
+      else this.#release(one, nowMs)
+    }
   }
 
   /** True where rows are pending that must be written. */
@@ -295,30 +288,55 @@ export class EndpointMachine {
       pending += 1
       oldestMs = Math.min(oldestMs ?? recordedMs, recordedMs)
     }
-    for (const delivery of this.#queue) count(delivery)
+    for (const delivery of this.#queue.values()) count(delivery)
     for (const delivery of this.cursors.replayed()) count(delivery)
-    for (const [sequence, { delivery }] of this.#inFlight) {
-      if (this.#backlog.row(sequence) === undefined) count(delivery)
+    for (const delivery of this.#inFlight.deliveries()) {
+      if (this.#backlog.row(delivery.sequence) === undefined) count(delivery)
     }
     return { pending, oldestMs }
   }
 
+  /** Most events of the next request; a probe has one, so that no event that is refused can hide that somebody is there. */
+  get #mostTogether(): number {
+    return this.#condition.pace.isProbing ? 1 : (this.#config.maxBatch ?? 1)
+  }
+
+  #queueRules(nowMs: number): QueueRules {
+    return {
+      isFirst: (one, taken) => this.#backlog.isFirst(one, taken),
+      setAside: (one) => this.#keep(one, { tries: 0, dueMs: nowMs, lastStatus: null }, false),
+    }
+  }
+
   #begin(
-    delivery: Matched,
-    { tries, asked = 0 }: Pick<RetryRow, 'tries' | 'asked'>,
+    deliveries: readonly Matched[],
+    row: Pick<RetryRow, 'tries' | 'asked'>,
     sort: Sort,
-  ): AttemptStart {
+  ): AttemptStart | null {
+    const [delivery, ...others] = deliveries
+    if (delivery === undefined) return null
     this.#condition.pace.started(sort)
-    this.#inFlight.set(delivery.sequence, { delivery, tries, asked, sort, repairs: this.#repairs })
-    return { delivery, attempt: tries + 1, sort }
+    this.#inFlight.add(deliveries, row, { sort, repairs: this.#repairs })
+    return { delivery, ...(others.length > 0 && { others }), attempt: row.tries + 1, sort }
+  }
+
+  /** Nothing was sent of a delivery in flight: it is due again at `againMs`. */
+  #release(delivery: Matched, againMs: number): void {
+    const { sequence } = delivery
+    this.#inFlight.delete(sequence)
+    if (this.#backlog.row(sequence) !== undefined) this.#backlog.retryAt(sequence, againMs)
+    else this.#keep(delivery, { tries: 0, dueMs: againMs, lastStatus: null }, false)
+  }
+
+  /** Keeps the deliveries of a request as retry rows; a batch names itself in them as long as it is tried again as a whole. */
+  #keepTogether({ deliveries }: RequestInFlight, row: KeptTries): void {
+    const [batch = 0] = deliveries.keys()
+    const isBatch = deliveries.size > 1 && isTriedTogether(row)
+    for (const one of deliveries.values()) this.#keep(one, { ...row, ...(isBatch && { batch }) }, true)
   }
 
   /** Keeps the delivery as a retry row. */
-  #keep(
-    delivery: Matched,
-    row: Pick<RetryRow, 'tries' | 'asked' | 'dueMs' | 'lastStatus'>,
-    holdsSlot: boolean,
-  ): void {
+  #keep(delivery: Matched, row: KeptTries, holdsSlot: boolean): void {
     const { sequence, ...rest } = delivery
     const value: RetryRow = { kind: 'retry', ...rest, ...row }
     this.#backlog.put(sequence, value)
@@ -354,34 +372,19 @@ export class EndpointMachine {
     } else this.#backlog.finished(subject, sequence)
   }
 
-  #slotsOfRetries(): number {
-    let count = 0
-    for (const { sort } of this.#inFlight.values()) if (sort !== 'first') count += 1
-    return count
-  }
-
   /** The first replayed event that is first of its issuer. */
   #firstReplayed(): Matched | undefined {
     return this.cursors.replayed().find((delivery) => this.#backlog.isFirst(delivery))
   }
 
-  /** Moves queued events whose issuer has an earlier unfinished one from the head of the queue to retry rows. */
-  #keepBlocked(nowMs: number): void {
-    for (let [head] = this.#queue; head !== undefined; [head] = this.#queue) {
-      if (this.#backlog.isFirst(head)) return
-      this.#queue.shift()
-      this.#keep(head, { tries: 0, dueMs: nowMs, lastStatus: null }, false)
-    }
-  }
-
   /** Room left: any event without a row may need one, and together with those that wait they are at most `MOST_WAITING`. */
   #roomFor(queued: number, readAhead: number): number {
-    let withoutRow = this.#queue.length + this.cursors.replayed().length
-    for (const sequence of this.#inFlight.keys()) {
+    let withoutRow = this.#queue.size + this.cursors.replayed().length
+    for (const { sequence } of this.#inFlight.deliveries()) {
       if (this.#backlog.row(sequence) === undefined) withoutRow += 1
     }
     return Math.min(
-      QUEUED_PER_SLOT * this.#config.maxConcurrency - queued,
+      QUEUED_PER_SLOT * this.#config.maxConcurrency * (this.#config.maxBatch ?? 1) - queued,
       MOST_WAITING - this.#backlog.readSize - withoutRow,
       MAX_READ_AHEAD - readAhead,
     )
@@ -389,12 +392,7 @@ export class EndpointMachine {
 
   /** Starts the configured order anew, from what is unfinished. */
   #applyOrder(): void {
-    const inFlight = [...this.#inFlight.values()].map(({ delivery }) => delivery)
-    const others = [...inFlight, ...this.#queue, ...this.cursors.replayed()]
+    const others = [...this.#inFlight.deliveries(), ...this.#queue.values(), ...this.cursors.replayed()]
     this.#backlog.setOrder(this.#config.order, this.cursors.live.progress.readTo, others)
   }
-}
-
-function triesOf({ tries, asked }: InFlight): Pick<RetryRow, 'tries' | 'asked'> {
-  return { tries, ...(asked > 0 && { asked }) }
 }

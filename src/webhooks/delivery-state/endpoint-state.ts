@@ -16,6 +16,8 @@ export interface MachineConfig {
   /** Deliveries a second; null: no limit. */
   rateLimit: number | null
   order: 'none' | 'issuer'
+  /** Most events of one request; null: each has its own. */
+  maxBatch: number | null
   isActive: boolean
   /** Where and how it is reached, as one text: after a change of it earlier failures mean nothing. */
   target: string
@@ -45,6 +47,8 @@ export interface DeliveryEndpoint {
   /** Deliveries a second; null: no limit. */
   rateLimit: number | null
   order: 'none' | 'issuer'
+  /** Most events of one request, which is a JSON array then; null: each has its own. */
+  maxBatch: number | null
   status: 'active' | 'paused' | 'disabled'
   /** The cursor after which its deliveries begin. */
   start: string
@@ -64,6 +68,8 @@ export interface EndContext {
 /** A delivery to send now. */
 export interface AttemptStart {
   delivery: Matched
+  /** The deliveries that go with it in one batch, after it; absent: none. */
+  others?: readonly Matched[]
   /** The number of this attempt, from 1. */
   attempt: number
   sort: Sort

@@ -13,10 +13,13 @@ export class IssuerOrder {
     this.#lines.set(subject, line.add(sequence))
   }
 
-  /** True where no event of its issuer is before it. */
-  isFirst(subject: string, sequence: number): boolean {
-    const [first] = this.#lines.get(subject) ?? []
-    return first === sequence
+  /** True where no event of its issuer is before it, other than those in `taken`. */
+  isFirst(subject: string, sequence: number, taken?: Pick<ReadonlyMap<number, unknown>, 'has'>): boolean {
+    for (const one of this.#lines.get(subject) ?? []) {
+      if (one === sequence) return true
+      if (taken?.has(one) !== true) return false
+    }
+    return false
   }
 
   /** Removes a finished event. Returns the sequence that became first; null where none did. */

@@ -4,6 +4,7 @@
  */
 import { type AttemptEnd, outcomeOf } from '../../core/attempt-end.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
+import type { RetryRow } from './delivery-rows.ts'
 import { retryDelayMs } from './retry-schedule.ts'
 
 /**
@@ -42,6 +43,19 @@ export function verdictOn(
     return { next: 'retry', delayMs: askedMs, asked: asked + 1 }
   const delayMs = retryDelayMs(tries - asked, chance)
   return delayMs === null ? { next: 'dead' } : { next: 'retry', delayMs: Math.max(delayMs, askedMs), asked }
+}
+
+/** Tries of a batch as a whole. Later ones are made event by event, so one event that is refused holds up no others for long. */
+const MOST_TRIES_TOGETHER = 4
+const CONTENT_TOO_LARGE = 413
+
+/** Whether a batch that failed is tried again as a whole, by what the rows of its deliveries say of its tries. */
+export function isTriedTogether({
+  tries,
+  asked = 0,
+  lastStatus,
+}: Pick<RetryRow, 'tries' | 'asked' | 'lastStatus'>): boolean {
+  return tries - asked < MOST_TRIES_TOGETHER && lastStatus !== CONTENT_TOO_LARGE
 }
 
 /**

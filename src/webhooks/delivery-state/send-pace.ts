@@ -45,6 +45,11 @@ export class SendPace {
     return this.#breaker.isOpen ? 1 : this.#maxConcurrency
   }
 
+  /** Whether only probes are sent, one at a time. */
+  get isProbing(): boolean {
+    return this.#breaker.isOpen
+  }
+
   /** What the scheduling policy needs to know. */
   get turns(): { firstsInRow: number; firstsBeforeRetry: number } {
     return {

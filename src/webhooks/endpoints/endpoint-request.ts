@@ -9,7 +9,7 @@ import { parseFilter } from '../../core/filter/filter-parse.ts'
 import { oneOf, plainText, readBody } from '../../http/read-body.ts'
 import { unreadFilter } from '../../http/schemas/filter-schema.ts'
 import { mustBe, ranged } from '../../http/schemas/json-schema.ts'
-import { endpointOrders, MAX_CONCURRENCY } from '../../registry/endpoint-rows.ts'
+import { BATCH, endpointOrders, MAX_CONCURRENCY } from '../../registry/endpoint-rows.ts'
 import type { EndpointChange } from '../../registry/endpoints.ts'
 import { judgeUrl, LONGEST_URL, operatorMessage } from '../address/judge-url.ts'
 import type { AddressRules } from '../address/rules.ts'
@@ -26,6 +26,7 @@ const RATES = { low: 0.01, high: 1000 }
 const OWNER_STATUSES = ['active', 'paused'] as const satisfies readonly EndpointStatus[]
 
 const urlRule = mustBe('must be a URL such as https://hooks.example/path')
+const batchRule = mustBe(`must be a whole number from ${BATCH.low} to ${BATCH.high}, or null`)
 const rateRule = mustBe(`must be a number from ${RATES.low} to ${RATES.high}, or null`)
 
 /** The members that both bodies have. `url` is checked by the address rules. */
@@ -58,7 +59,7 @@ function sharedMembers(rules: AddressRules, isOperator: boolean) {
       .min(RATES.low, rateRule)
       .max(RATES.high, rateRule)
       .describe(
-        `Most deliveries a second, ${RATES.low}–${RATES.high}; null, the default: as many as it takes.`,
+        `Most deliveries a second, ${RATES.low}–${RATES.high}, or batches of them; null, the default: as many as it takes.`,
       )
       .nullable(),
     order: oneOf(endpointOrders)
@@ -66,6 +67,14 @@ function sharedMembers(rules: AddressRules, isOperator: boolean) {
       .describe(
         '`none`, the default, or `issuer`: the events of one issuer (`subject`) one after the other, each when the one before is decided.',
       ),
+    maxBatch: z
+      .int(batchRule)
+      .min(BATCH.low, batchRule)
+      .max(BATCH.high, batchRule)
+      .describe(
+        `Most events of one request, ${BATCH.low}–${BATCH.high}: every request is a JSON array then. Null, the default: one event each. See [webhooks-batches.md](webhooks-batches.md).`,
+      )
+      .nullable(),
   }
 }
 
@@ -78,6 +87,7 @@ export function creationBody(rules: AddressRules, nowMs: number, isOperator = fa
     filter: members.filter.optional(),
     headers: members.headers.optional().transform((own) => own ?? {}),
     rateLimit: members.rateLimit.optional().transform((rate) => rate ?? null),
+    maxBatch: members.maxBatch.optional().transform((most) => most ?? undefined),
     since: sinceText(nowMs),
   })
 }
@@ -115,11 +125,12 @@ export function readCreation(body: unknown, rules: AddressRules, nowMs: number, 
  * @throws HttpProblem `body_invalid`, BridgeError `filter_invalid`, each naming everything that is wrong
  */
 export function readChange(body: unknown, rules: AddressRules, isOperator: boolean): EndpointChange {
-  const { filter, status, ...change } = readBody(changeBody(rules, isOperator), body)
+  const { filter, status, maxBatch, ...change } = readBody(changeBody(rules, isOperator), body)
   return {
     // JSON has no undefined: a member that is there has a value.
     ...(change as EndpointChange),
     ...(filter !== undefined && { filter: parseFilter(filter, 'filter', webhookKinds) }),
+    ...(maxBatch !== undefined && { maxBatch: maxBatch ?? undefined }),
     ...(status !== undefined && { status, disabledReason: null }),
   }
 }

@@ -38,6 +38,10 @@ export const endpointSchema = z.object({
   order: z
     .enum(endpointOrders)
     .describe('What is delivered one after the other: nothing, or the events of one issuer.'),
+  maxBatch: z
+    .int()
+    .describe('Most events of one request, which is a JSON array then; null: one event each.')
+    .nullable(),
   start: z.string().describe('The cursor after which its deliveries began.'),
   createdAt: isoTime('When it was made.'),
   health: healthSchema,
@@ -63,7 +67,8 @@ export function endpointView(
   health: EndpointHealth,
 ): Record<string, unknown> {
   const headers = readableHeaders(endpoint, secrets)
-  const known = { ...endpoint, headers, createdAt: isoMillis(endpoint.createdAtMs), health }
+  const { maxBatch = null, createdAtMs } = endpoint
+  const known = { ...endpoint, headers, maxBatch, createdAt: isoMillis(createdAtMs), health }
   return Object.fromEntries(members.map((name) => [name, known[name]]))
 }
 

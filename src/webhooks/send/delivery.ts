@@ -1,14 +1,18 @@
-/** Tries a delivery once: finds the event's body, signs it, sends it. */
+/** Tries a delivery or a batch of them once: finds the bodies of the events, signs them, sends them. */
 import type { AttemptEnd } from '../../core/attempt-end.ts'
-import { deliveryHeaders } from '../../core/delivery-headers.ts'
+import { BATCH_CONTENT_TYPE, CONTENT_TYPE, deliveryHeaders } from '../../core/delivery-headers.ts'
 import { dataBytes } from '../../core/event.ts'
-import { webhookId as webhookIdOf } from '../../core/signature.ts'
+import { batchWebhookId } from '../../core/signature.ts'
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
 import type { AttemptStart, DeliveryEndpoint, Matched } from '../delivery-state/endpoint-state.ts'
 import type { DeliveryDecision } from '../delivery-state/outcome.ts'
 import type { AttemptReport } from './attempt.ts'
 import type { DeliveryEvents } from './delivery-events.ts'
 import type { Post } from './exchange.ts'
+
+const OPEN = Buffer.from('[')
+const COMMA = Buffer.from(',')
+const CLOSE = Buffer.from(']')
 
 /** Sends one request to the endpoint. Never rejects; its end is `aborted` only where the signal aborted, or it may not leave. */
 export type Attempt = (
@@ -37,51 +41,123 @@ export interface DeliveryMeans extends PostMeans {
   events: DeliveryEvents
 }
 
-/** The result of a try. `later`: this node's replica lacks the event, or this machine can open no connection. `dropped`: the log no longer keeps it. */
+/** The result of a try. `later`: this node's replica lacks an event, or this machine can open no connection. `dropped`: the log no longer keeps the events `gone`. */
 export type Tried =
-  | { kind: 'ended'; end: AttemptEnd; report: AttemptReport; webhookId: string }
+  | {
+      kind: 'ended'
+      /** How many were sent: the first of those to send, as many as fit. */
+      count: number
+      end: AttemptEnd
+      report: AttemptReport
+      webhookId: string
+    }
   | { kind: 'later' }
-  | { kind: 'dropped' }
+  | { kind: 'dropped'; gone: readonly number[] }
   | { kind: 'aborted' }
 
 /** An attempt that had an end, for metrics, log and history. */
 export interface Attempted extends AttemptStart {
   endpoint: DeliveryEndpoint
-  delivery: Matched
   webhookId: string
   end: AttemptEnd
   report: AttemptReport
   verdict: DeliveryDecision
 }
 
+/** Most bytes of a batch that has several events; larger ones come in several batches. No event alone is larger than a megabyte. */
+export const MOST_BATCH_BYTES = 768 * 1024
+
+/** All deliveries of an attempt, in their order. */
+export function deliveriesOf({
+  delivery,
+  others = [],
+}: Pick<AttemptStart, 'delivery' | 'others'>): Matched[] {
+  return [delivery, ...others]
+}
+
 /** Tries once. Rejects only where the reader fails. */
 export async function tryDelivery(
   endpoint: DeliveryEndpoint,
-  { delivery }: AttemptStart,
+  start: AttemptStart,
   means: DeliveryMeans,
   limits: TryLimits,
 ): Promise<Tried> {
-  const found = await means.events.find(delivery.sequence, limits.signal)
+  const found = await findAll(deliveriesOf(start), means.events, limits.signal)
   if (limits.signal.aborted) return { kind: 'aborted' }
-  if (found.kind !== 'event') return found
-  // The log has a new epoch, and another event has this sequence: the worker will soon reset.
-  if (found.event.matched.cursor !== delivery.cursor) return { kind: 'later' }
-  const event = { eventId: delivery.eventId, body: found.event.body }
-  const { report, webhookId } = await postEvent(endpoint, event, means, limits)
+  if (found.kind !== 'events') return found
+  const { posted } = found
+  const { report, webhookId } = await postEvents(endpoint, posted, means, limits)
   const { end } = report
   if (end.kind === 'no_socket') return { kind: 'later' }
-  return end.kind === 'aborted' ? { kind: 'aborted' } : { kind: 'ended', end, report, webhookId }
+  if (end.kind === 'aborted') return { kind: 'aborted' }
+  return { kind: 'ended', count: posted.length, end, report, webhookId }
 }
 
-/** Signs a body and sends it once, whatever the status of the endpoint. Rejects as its keys do. */
-export async function postEvent(
+/** An event to post, with its whole JSON. */
+export interface PostedEvent {
+  eventId: string
+  body: Buffer
+}
+
+type FoundAll =
+  | { kind: 'events'; posted: readonly PostedEvent[] }
+  | Extract<Tried, { kind: 'later' | 'dropped' }>
+
+/** Finds the bodies of deliveries, of as many as fit into one request. */
+async function findAll(
+  deliveries: readonly Matched[],
+  events: DeliveryEvents,
+  signal: AbortSignal,
+): Promise<FoundAll> {
+  const posted: PostedEvent[] = []
+  const gone: number[] = []
+  let bytes = 0
+  for (const { sequence, cursor, eventId } of deliveries) {
+    const found = await events.find(sequence, signal)
+    if (found.kind === 'dropped') {
+      gone.push(sequence)
+      continue
+    }
+    // With another cursor the log has a new epoch, and another event has this sequence: the worker will soon reset.
+    if (found.kind === 'later' || found.event.matched.cursor !== cursor) return { kind: 'later' }
+    const { body } = found.event
+    bytes += body.length
+    if (posted.length > 0 && bytes > MOST_BATCH_BYTES) break
+    posted.push({ eventId, body })
+  }
+  if (gone.length > 0) return { kind: 'dropped', gone }
+  return { kind: 'events', posted }
+}
+
+/** Signs one event and sends it once, whatever the status of the endpoint. Rejects as its keys do. */
+export function postEvent(
   endpoint: DeliveryEndpoint,
-  { eventId, body }: { eventId: string; body: Buffer },
+  event: PostedEvent,
+  means: PostMeans,
+  limits: TryLimits,
+): Promise<{ report: AttemptReport; webhookId: string }> {
+  return postEvents(endpoint, [event], means, limits)
+}
+
+/** The same of several events in one request; to an endpoint with `maxBatch` every request is a JSON array. */
+async function postEvents(
+  endpoint: DeliveryEndpoint,
+  events: readonly PostedEvent[],
   { attempt, clock, chance }: PostMeans,
   { signal, mayLeave }: TryLimits,
 ): Promise<{ report: AttemptReport; webhookId: string }> {
-  const webhookId = webhookIdOf(endpoint.id, eventId, dataBytes(body))
-  const { keys, headers: own } = endpoint
-  const headers = deliveryHeaders({ webhookId, body, keys, own, nowMs: clock.now(), chance })
+  const { id, keys, headers: own, maxBatch } = endpoint
+  const parts = events.map(({ eventId, body }) => ({ eventId, data: dataBytes(body) }))
+  const webhookId = batchWebhookId(id, parts)
+  const isBatch = maxBatch !== null
+  const contentType = isBatch ? BATCH_CONTENT_TYPE : CONTENT_TYPE
+  const body = isBatch ? batchBody(events) : (events[0]?.body ?? Buffer.alloc(0))
+  const headers = deliveryHeaders({ webhookId, contentType, body, keys, own, nowMs: clock.now(), chance })
   return { report: await attempt(endpoint, { headers, body, mayLeave }, signal), webhookId }
+}
+
+/** CloudEvents batch: a JSON array of the events as they are. */
+function batchBody(events: readonly PostedEvent[]): Buffer {
+  const parts = events.flatMap(({ body }, at) => [at === 0 ? OPEN : COMMA, body])
+  return Buffer.concat([...parts, CLOSE])
 }

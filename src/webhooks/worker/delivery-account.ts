@@ -3,7 +3,7 @@ import { outcomeOf } from '../../core/attempt-end.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
-import type { Attempted } from '../send/delivery.ts'
+import { type Attempted, deliveriesOf } from '../send/delivery.ts'
 import type { ShardFigures } from './shard-worker.ts'
 
 /** The metrics of deliveries. */
@@ -30,19 +30,24 @@ export function createDeliveryAccount({
 }) {
   return {
     /** Counts and logs an attempt that ended. */
-    attempted({ endpoint, delivery, webhookId, attempt, sort, end, report, verdict }: Attempted): void {
+    attempted(attempted: Attempted): void {
+      const { endpoint, webhookId, attempt, sort, end, report, verdict } = attempted
+      const deliveries = deliveriesOf(attempted)
       const outcome = outcomeOf(end)
       const { durationMs, phase, detail } = report
       metrics.webhookAttempts.add({ outcome })
       metrics.webhookAttemptDuration.observe({}, durationMs / 1000)
       if (verdict.next === 'delivered' && sort !== 'replay') {
-        metrics.webhookDeliveryLatency.observe({}, Math.max(0, clock.now() - delivery.recordedMs) / 1000)
+        for (const { recordedMs } of deliveries) {
+          metrics.webhookDeliveryLatency.observe({}, Math.max(0, clock.now() - recordedMs) / 1000)
+        }
       }
       const line = verdict.next === 'delivered' ? logger.debug : logger.info
       line('webhook.attempt', {
         endpointId: endpoint.id,
         tenant: endpoint.tenant,
-        sequence: delivery.sequence,
+        sequence: attempted.delivery.sequence,
+        ...(deliveries.length > 1 && { count: deliveries.length }),
         webhookId,
         attempt,
         outcome,

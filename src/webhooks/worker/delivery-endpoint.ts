@@ -20,7 +20,8 @@ export interface Prepared {
 /** Prepares an endpoint with the keys of this bridge. */
 export function prepareEndpoint(found: Endpoint, box: SecretBox, clock: Clock): Prepared {
   const { id, version, tenant, url, filter, maxConcurrency, rateLimit, order, start, status } = found
-  const plain = { id, version, tenant, url, filter, maxConcurrency, rateLimit, order, start }
+  const { maxBatch = null } = found
+  const plain = { id, version, tenant, url, filter, maxConcurrency, rateLimit, order, maxBatch, start }
   /** The keys that sign at that moment, the newest first, and the next moment at which one of the secrets expires. */
   const open = (nowMs: number) => ({
     keys: signingSecrets(found, box, nowMs).map((text) => signingKey(text) ?? unusable(id)),

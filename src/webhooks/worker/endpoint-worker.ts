@@ -217,16 +217,18 @@ export class EndpointWorker implements Starter {
     const tried = await tryDelivery(endpoint, start, this.#options, limits)
     if (stopped.aborted) return
     const nowMs = clock.now()
-    if (tried.kind === 'aborted') machine.notSent(sequence, nowMs)
-    else if (tried.kind === 'later') machine.notSent(sequence, nowMs + RETRY_BODY_MS)
-    else if (tried.kind === 'dropped') machine.dropped(sequence, nowMs)
+    if (tried.kind === 'aborted') machine.sentOnly(sequence, 0, nowMs)
+    else if (tried.kind === 'later') machine.sentOnly(sequence, 0, nowMs + RETRY_BODY_MS)
+    else if (tried.kind === 'dropped') machine.dropped(sequence, tried.gone, nowMs)
     else {
+      machine.sentOnly(sequence, tried.count, nowMs)
       const verdict = machine.ended(sequence, tried.end, {
         nowMs,
         chance: chance(),
         isSent: isSent(tried.report),
       })
-      if (verdict !== null) onAttempted({ ...start, ...tried, endpoint, verdict })
+      const others = (start.others ?? []).slice(0, tried.count - 1)
+      if (verdict !== null) onAttempted({ ...start, ...tried, others, endpoint, verdict })
     }
     this.schedule()
   }
@@ -253,7 +255,7 @@ export class EndpointWorker implements Starter {
 }
 
 function machineConfig(endpoint: DeliveryEndpoint): MachineConfig {
-  const { maxConcurrency, rateLimit, order, status, url, headers } = endpoint
+  const { maxConcurrency, rateLimit, order, maxBatch, status, url, headers } = endpoint
   const target = JSON.stringify([url, headers])
-  return { maxConcurrency, rateLimit, order, isActive: status === 'active', target }
+  return { maxConcurrency, rateLimit, order, maxBatch, isActive: status === 'active', target }
 }

@@ -178,7 +178,7 @@ export class ShardEventReader {
   async #readOwn(worker: EndpointWorker, signal: AbortSignal): Promise<void> {
     const { machine } = worker
     const { filter } = worker.endpoint
-    const limit = Math.min(OWN_PAGE, this.#room(worker))
+    const limit = Math.min(ownPage(worker.endpoint), this.#room(worker))
     if (worker.isJoined || limit < 1) return
     const after = machine.cursors.live.progress.readTo
     const read = await this.#reader.read({
@@ -202,7 +202,7 @@ export class ShardEventReader {
     const { machine } = worker
     const { filter } = worker.endpoint
     const { replay } = machine.cursors
-    const limit = Math.min(OWN_PAGE, this.#replayRoom(worker))
+    const limit = Math.min(ownPage(worker.endpoint), this.#replayRoom(worker))
     if (replay === null || limit < 1 || !this.#hasReplayEvents(machine)) return
     const { progress, only } = replay
     const end = this.#replayEnd(machine)
@@ -239,4 +239,9 @@ export class ShardEventReader {
   #isStill(worker: EndpointWorker, filter: DeliveryEndpoint['filter'], signal: AbortSignal): boolean {
     return !this.#isOver(signal) && !worker.stopped.aborted && worker.endpoint.filter === filter
   }
+}
+
+/** A whole batch is read at once. */
+function ownPage({ maxBatch }: DeliveryEndpoint): number {
+  return Math.max(OWN_PAGE, maxBatch ?? 0)
 }

@@ -112,6 +112,31 @@ describe('webhooks of a bridge', () => {
     expect(gone.received).toHaveLength(1)
   })
 
+  it('come in signed batches in order to an endpoint with maxBatch, again as a whole after a failure', async () => {
+    await using receiver = await startReceiver((response, _, count) =>
+      response.writeHead(count === 2 ? 500 : 204).end(),
+    )
+    const wanted = { url: receiver.url, maxBatch: 7, maxConcurrency: 1, since: '2000-01-01' }
+    const { id, secret } = await ask('POST', '', wanted)
+    const repeated = () =>
+      receiver.received.filter(
+        ({ headers }) => headers['webhook-id'] === receiver.received[1]?.headers['webhook-id'],
+      )
+    await eventually(repeated, (found) => found.length === 2)
+    await ask('DELETE', `/${id}`)
+    const batches = receiver.verify(secret) as { sequence: string }[][]
+    const numbers = batches.map((batch) => batch.map(({ sequence }) => Number(sequence)))
+    expect(Math.max(...numbers.map(({ length }) => length))).toBe(7)
+    for (const batch of numbers) expect(batch).toEqual([...batch].sort((one, other) => one - other))
+    const [first, again] = repeated()
+    expect(again?.body).toBe(first?.body)
+    expect(first?.headers['content-type']).toBe('application/cloudevents-batch+json; charset=utf-8')
+    const failed = numbers[1] ?? []
+    const others = numbers.filter((batch) => String(batch) !== String(failed)).flat()
+    const all = [...others, ...failed].sort((one, other) => one - other)
+    expect(all).toEqual((await sequences()).slice(0, all.length))
+  })
+
   it('show in the health of the endpoint what waits, since when it fails, and how long attempts take', async () => {
     let status = 503
     await using receiver = await startReceiver((response) => response.writeHead(status).end())

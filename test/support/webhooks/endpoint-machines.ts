@@ -24,6 +24,7 @@ export const PLAIN: MachineConfig = {
   maxConcurrency: 4,
   rateLimit: null,
   order: 'none',
+  maxBatch: null,
   isActive: true,
   target: 'a',
 }

@@ -4,7 +4,7 @@ import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { decodeCursor } from '../../../src/core/cursor.ts'
 import { matches } from '../../../src/core/filter/filter.ts'
 import { wantsGaps } from '../../../src/core/filter/webhook-opt-in.ts'
-import { webhookId } from '../../../src/core/signature.ts'
+import { batchWebhookId } from '../../../src/core/signature.ts'
 import { deadKey, positionKey, retryKey } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import { answer, endpointOf, hangs, healthy, type Script, type Seen, WebhookWorld } from './webhook-world.ts'
@@ -52,7 +52,7 @@ export async function playWorld(seed: number): Promise<PlayedWorld> {
     startMs + chance.between(600, 9000) * SECOND_MS,
   ] as const
   const endpoints = Array.from({ length: chance.between(2, 4) }, (_, index) =>
-    randomEndpoint(`ep_${index}`, chance),
+    randomEndpoint(`ep_${index}`, chance, batchOf(seed, index)),
   )
   const drawn = endpoints.map(
     ({ id }) => [id, scripts[chance.pick(Object.keys(scripts))]?.(outage) ?? healthy] as const,
@@ -91,12 +91,18 @@ export async function playWorld(seed: number): Promise<PlayedWorld> {
   return { world, crashes, breaches }
 }
 
-function randomEndpoint(id: string, chance: SeededChance): DeliveryEndpoint {
+/** In every third world some endpoints take batches. */
+function batchOf(seed: number, index: number): number | null {
+  return seed % 3 === 0 ? ([3, null, 20][index % 3] ?? null) : null
+}
+
+function randomEndpoint(id: string, chance: SeededChance, maxBatch: number | null): DeliveryEndpoint {
   return endpointOf(id, {
     maxConcurrency: chance.between(1, 5),
     order: chance.pick(['none', 'issuer']),
     filter: chance.pick([{}, { fcaCategories: ['FR'] }, { types: ['gap', 'published'] }]),
     rateLimit: chance.pick([null, null, 2, 20]),
+    maxBatch,
   })
 }
 
@@ -138,6 +144,7 @@ function verdict(world: WebhookWorld): string[] {
       ...tooMany(world, endpoint),
       ...(endpoint.order === 'issuer' ? outOfOrder(world, endpoint, seen) : []),
       ...tooSoon(endpoint, seen),
+      ...badBatches(endpoint, seen),
     ]
   })
 }
@@ -164,8 +171,8 @@ function fat(world: WebhookWorld): string[] {
     .map(([key, row]) => `${key} has ${JSON.stringify(row).length} characters`)
 }
 
-/** Accepted again after a crash: at most `maxConcurrency` per process, and nothing twice in one process. */
-function repeated({ id, maxConcurrency }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
+/** Accepted again after a crash: at most `maxConcurrency` requests per process, and nothing twice in one process. */
+function repeated({ id, maxConcurrency, maxBatch }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
   const lastLife = new Map<number, number>()
   const ofLife = new Map<number, number>()
   const breaches: string[] = []
@@ -177,14 +184,21 @@ function repeated({ id, maxConcurrency }: DeliveryEndpoint, seen: readonly Seen[
     ofLife.set(before, (ofLife.get(before) ?? 0) + 1)
   }
   for (const [life, count] of ofLife) {
-    if (count > maxConcurrency) breaches.push(`${id} (${maxConcurrency}): ${count} of life ${life} repeated`)
+    if (count > maxConcurrency * (maxBatch ?? 1))
+      breaches.push(`${id} (${maxConcurrency}): ${count} of life ${life} repeated`)
   }
   return breaches
 }
 
 function misnamed(world: WebhookWorld, { id }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
-  const named = ({ sequence, data }: Seen): string =>
-    webhookId(id, `e${world.log.events[sequence - 1]?.sequence}`, Buffer.from(data))
+  const named = ({ members }: Seen): string =>
+    batchWebhookId(
+      id,
+      members.map(({ sequence, data }) => ({
+        eventId: `e${world.log.events[sequence - 1]?.sequence}`,
+        data: Buffer.from(data),
+      })),
+    )
   return seen
     .filter((one) => one.webhookId !== named(one))
     .map((one) => `${id}: ${one.sequence} came as ${one.webhookId}`)
@@ -211,6 +225,7 @@ function outOfOrder(world: WebhookWorld, endpoint: DeliveryEndpoint, seen: reado
   return seen.flatMap((one) =>
     [...ofSubject(one.subject)]
       .filter((sequence) => sequence < one.sequence)
+      .filter((sequence) => !one.members.some((member) => member.sequence === sequence))
       .filter((sequence) => (takenAtMs.get(sequence) ?? Number.POSITIVE_INFINITY) > one.startedMs)
       .filter((sequence) => !world.rows.has(deadKey(endpoint.id, sequence)))
       .map((sequence) => `${endpoint.id} got ${one.sequence} of ${one.subject} before ${sequence}`),
@@ -227,5 +242,25 @@ function tooSoon({ id }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
     const gapMs = one.startedMs - before.endedMs
     const asked = Number(before.retryAfter ?? 0) * SECOND_MS
     return gapMs < (asked > 0 ? asked : 4500) ? [`${id} got ${one.sequence} again after ${gapMs} ms`] : []
+  })
+}
+
+/** Too many events in a request, not in the order of the log, or a batch that was torn apart or mixed before its fifth try. */
+function badBatches({ id, maxBatch, order }: DeliveryEndpoint, seen: readonly Seen[]): string[] {
+  const last = new Map<number, Seen>()
+  return seen.flatMap((one) => {
+    const sequences = one.members.map(({ sequence }) => sequence)
+    const before = last.get(one.sequence)
+    last.set(one.sequence, one)
+    const isRising = sequences.every((sequence, at) => at === 0 || sequence > (sequences[at - 1] ?? 0))
+    const isRetry = before?.life === one.life && before.endedMs !== null && before.members.length > 1
+    const isSame = String(before?.members.map(({ sequence }) => sequence)) === String(sequences)
+    return [
+      ...(sequences.length > (maxBatch ?? 1) ? [`${id} got ${sequences.length} events in a request`] : []),
+      ...(isRising ? [] : [`${id} got ${sequences} in this order`]),
+      ...(isRetry && order === 'none' && one.attempt < 5 && before?.webhookId !== one.webhookId && !isSame
+        ? [`${id} got ${sequences} after ${before?.members.map(({ sequence }) => sequence)}`]
+        : []),
+    ]
   })
 }

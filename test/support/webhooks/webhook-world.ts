@@ -36,8 +36,8 @@ export interface Seen {
   sequence: number
   subject: string
   webhookId: string
-  /** The bytes of the event's `data`, as text. */
-  data: string
+  /** All events of its request, in their order, with the bytes of their `data` as text. */
+  members: readonly { sequence: number; data: string }[]
   /** Which process sent it. */
   life: number
   attempt: number
@@ -73,6 +73,7 @@ export function endpointOf(id: string, changes: Partial<DeliveryEndpoint> = {}):
     maxConcurrency: 4,
     rateLimit: null,
     order: 'none',
+    maxBatch: null,
     status: 'active',
     start: encodeCursor({ epoch: EPOCH, sequence: 0, timeMs: 0 }),
     keys: [createSecretKey(Buffer.alloc(32, 7))],
@@ -87,6 +88,25 @@ export function answer(status: number): AttemptEnd {
 
 /** Longest that an attempt lasts, as `attemptLimits` has it. */
 const TIMEOUT_MS = 15_000
+
+function statusOf(end: AttemptEnd): number | null {
+  return end.kind === 'answered' ? end.status : null
+}
+
+interface ReceivedEvent {
+  id: string
+  sequence: string
+  subject: string
+  /** The bytes of its `data`, as text. */
+  data: string
+}
+
+/** The events of a body: one, or those of a batch. */
+function eventsOf(body: Buffer): ReceivedEvent[] {
+  const parsed = JSON.parse(body.toString('utf8'))
+  if (!Array.isArray(parsed)) return [{ ...parsed, data: dataBytes(body).toString('utf8') }]
+  return parsed.map((event) => ({ ...event, data: JSON.stringify(event.data) }))
+}
 
 /** The receiver that never answers. */
 export const hangs: Script = () => ({ end: { kind: 'failed', fault: 'timeout' }, afterMs: TIMEOUT_MS })
@@ -266,39 +286,44 @@ export class WebhookWorld {
     post: { headers: Readonly<Record<string, string>>; body: Uint8Array },
     signal: AbortSignal,
   ) {
-    const body = Buffer.from(post.body)
-    const { id: eventId, sequence, subject } = JSON.parse(body.toString('utf8'))
-    const key = `${endpoint.id} ${eventId}`
-    const tries = (this.tries.get(key) ?? 0) + 1
-    this.tries.set(key, tries)
     const startedMs = this.clock.now()
-    const { end, afterMs } = (this.scripts[endpoint.id] ?? healthy)({
-      eventId,
-      tries,
-      nowMs: startedMs,
-      chance: this.chance,
+    const script = this.scripts[endpoint.id] ?? healthy
+    const events = eventsOf(Buffer.from(post.body)).map((event) => {
+      const key = `${endpoint.id} ${event.id}`
+      const tries = (this.tries.get(key) ?? 0) + 1
+      this.tries.set(key, tries)
+      const answered = script({ eventId: event.id, tries, nowMs: startedMs, chance: this.chance })
+      return { event, tries, answered }
     })
-    const seen: Seen = {
-      endpointId: endpoint.id,
-      sequence: Number(sequence),
-      subject,
-      webhookId: post.headers['webhook-id'] ?? '',
-      data: dataBytes(body).toString('utf8'),
-      life,
-      attempt: tries,
-      startedMs,
-      endedMs: null,
-      status: end.kind === 'answered' ? end.status : null,
-      retryAfter: end.kind === 'answered' ? end.retryAfter : null,
-    }
-    this.seen.push(seen)
+    const [first] = events
+    if (first === undefined) throw new Error('a request without an event')
+    // A receiver takes a batch as a whole: where one event fails, all do.
+    const failed = events.find(({ answered }) => statusOf(answered.end) !== 204)
+    const { end, afterMs } = (failed ?? first).answered
+    const members = events.map(({ event }) => ({ sequence: Number(event.sequence), data: event.data }))
+    const seen = events.map(
+      ({ event, tries }): Seen => ({
+        endpointId: endpoint.id,
+        sequence: Number(event.sequence),
+        subject: event.subject,
+        webhookId: post.headers['webhook-id'] ?? '',
+        members,
+        life,
+        attempt: tries,
+        startedMs,
+        endedMs: null,
+        status: statusOf(end),
+        retryAfter: end.kind === 'answered' ? end.retryAfter : null,
+      }),
+    )
+    this.seen.push(...seen)
     const slot = `${life} ${endpoint.id}`
     const inFlight = (this.inFlight.get(slot) ?? 0) + 1
     this.inFlight.set(slot, inFlight)
     this.mostInFlight.set(endpoint.id, Math.max(inFlight, this.mostInFlight.get(endpoint.id) ?? 0))
     await this.wait(afterMs)
     this.inFlight.set(slot, (this.inFlight.get(slot) ?? 0) - 1)
-    if (!signal.aborted) seen.endedMs = this.clock.now()
+    if (!signal.aborted) for (const one of seen) one.endedMs = this.clock.now()
     return {
       end: signal.aborted ? ({ kind: 'aborted' } as const) : end,
       phase: 'head' as const,

@@ -295,7 +295,7 @@ test('a delivery that did not leave because its endpoint was stopped is sent onc
   offer(event(1))
   expect(machine.next(0)).toMatchObject({ attempt: 1 })
   machine.configure({ ...PLAIN, isActive: false })
-  machine.notSent(1, 20)
+  machine.sentOnly(1, 0, 20)
   write()
   expect(sent(machine, 30)).toEqual([])
   machine.configure(PLAIN)

@@ -37,6 +37,7 @@ describe('creating an endpoint', () => {
       maxConcurrency: 64,
       rateLimit: 0.5,
       order: 'issuer',
+      maxBatch: 100,
     }
     const { status, body, headers } = await ask(api, desk, '/v1/webhooks', 'POST', wanted)
     expect(status).toBe(201)
@@ -52,6 +53,7 @@ describe('creating an endpoint', () => {
       'maxConcurrency',
       'rateLimit',
       'order',
+      'maxBatch',
       'start',
       'createdAt',
       'health',
@@ -103,6 +105,7 @@ describe('creating an endpoint', () => {
       maxConcurrency: 8,
       rateLimit: null,
       order: 'none',
+      maxBatch: null,
     })
   })
 

@@ -13,6 +13,7 @@ export const changeFlags = {
   'max-concurrency': { type: 'string' },
   'rate-limit': { type: 'string' },
   order: { type: 'string' },
+  'max-batch': { type: 'string' },
 } as const
 
 /** What can be set when an endpoint is created. */
@@ -26,17 +27,18 @@ How:
   --header 'NAME: TEXT' extra header of every delivery; may be repeated
   --max-concurrency N   most deliveries at once, 1 to 64
   --rate-limit N        most deliveries per second
-  --order issuer        delivers the events of one issuer in order`
+  --order issuer        delivers the events of one issuer in order
+  --max-batch N         sends up to N events in one request, 2 to 100`
 
 /** How flags of `bridge webhooks update` take back what was set. */
 const NOTHING = 'none'
 
 /**
- * The body of a change without its URL: as `endpointBody`, and `none` takes a description, headers or a rate limit back.
+ * The body of a change without its URL: as `endpointBody`, and `none` takes a description, headers, a rate limit or batches back.
  * @throws BridgeError `usage` as `endpointBody`
  */
 export function patchBody(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { description, header, 'rate-limit': rate } = values
+  const { description, header, 'rate-limit': rate, 'max-batch': batch } = values
   const [line, ...more] = Array.isArray(header) ? header : []
   const dropsHeaders = line === NOTHING && more.length === 0
   return {
@@ -44,6 +46,7 @@ export function patchBody(values: Readonly<Record<string, unknown>>): Record<str
     ...(description === NOTHING && { description: null }),
     ...(dropsHeaders && { headers: {} }),
     ...(rate === NOTHING && { rateLimit: null }),
+    ...(batch === NOTHING && { maxBatch: null }),
   }
 }
 
@@ -59,6 +62,7 @@ export function endpointBody(values: Readonly<Record<string, unknown>>): Record<
     maxConcurrency: numberOrText(values['max-concurrency']),
     rateLimit: numberOrText(values['rate-limit']),
     order: values.order,
+    maxBatch: numberOrText(values['max-batch']),
     since: values.since,
   }
 }

@@ -60,6 +60,8 @@ describe('bridge webhooks add', () => {
       '2',
       '--rate-limit',
       '0.5',
+      '--max-batch',
+      '50',
     ]
     const made = await added(api, [
       ...flags,
@@ -77,6 +79,7 @@ describe('bridge webhooks add', () => {
       maxConcurrency: 2,
       rateLimit: 0.5,
       order: 'issuer',
+      maxBatch: 50,
       description: 'd',
       start: since,
     })
@@ -93,6 +96,7 @@ describe('bridge webhooks add', () => {
     [['add', URL, '--filter', '{'], /filter is not JSON/],
     [['add', URL, '--filter', '{}', '--q', 'offer'], /move it inside/],
     [['add', URL, '--rate-limit', 'none'], /--rate-limit must be a number/],
+    [['add', URL, '--max-batch', '1'], /--max-batch must be a whole number from 2 to 100/],
     [['add', URL, '--max-concurrency', '-1'], /--max-concurrency needs a value/],
     [['add', URL, '--header', 'x'], /NAME: VALUE/],
     [['add', URL, '--header', 'a: 1', '--header', 'a: 2'], /each name may occur once/],
@@ -170,7 +174,8 @@ test('bridge webhooks rotates, disables, enables and deletes one; an unknown id 
 
 test('bridge webhooks update changes what its flags name and leaves the rest; pause and resume change the status', async () => {
   await using api = await startApi()
-  const how = ['--description', 'd', '--rate-limit', '5', '--header', 'x-key: a', '--symbols', 'VOD']
+  const limits = ['--rate-limit', '5', '--max-batch', '9']
+  const how = ['--description', 'd', ...limits, '--header', 'x-key: a', '--symbols', 'VOD']
   const { id } = await added(api, how)
   const moved = await run(api, [
     'update',
@@ -185,15 +190,18 @@ test('bridge webhooks update changes what its flags name and leaves the rest; pa
     maxConcurrency: 2,
     description: 'd',
     rateLimit: 5,
+    maxBatch: 9,
     headers: { 'x-key': 'a' },
     filter: { symbols: ['VOD'] },
   })
-  const nothing = ['--description', 'none', '--rate-limit', 'none', '--header', 'none', '--filter', '{}']
+  const none = ['description', 'rate-limit', 'max-batch', 'header'].flatMap((name) => [`--${name}`, 'none'])
+  const nothing = [...none, '--filter', '{}']
   const bare = await run(api, ['update', id, ...nothing, '--json'])
   expect(JSON.parse(bare.stdout.join())).toMatchObject({
     url: 'https://hooks.example/new',
     description: null,
     rateLimit: null,
+    maxBatch: null,
     headers: {},
     filter: {},
   })
