@@ -15,7 +15,7 @@ import { deliveryHeaders } from '../../src/core/delivery-headers.ts'
 import { dataBytes } from '../../src/core/event.ts'
 import { webhookId } from '../../src/core/signature.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import { MOST_TRIES, retryDelayMs } from '../../src/webhooks/delivery-state/retry-schedule.ts'
+import { MOST_TRIES, retryDelayMs } from '../../src/webhooks/delivery-state/outcome.ts'
 import { openEventStream } from '../support/event-stream.ts'
 
 /** Of a job: which event goes to which endpoint. */

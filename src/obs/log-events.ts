@@ -157,6 +157,8 @@ export const logEvents = {
     'A webhook endpoint was disabled and gets no more events; `reason` says why. Its owner can enable it again.',
   'webhook.epoch_changed':
     'The event log has a new epoch, or a backup replaced it. Delivery to this endpoint continues an hour before its position, so some events come twice.',
+  'webhook.exhausted':
+    'Deliveries to a webhook endpoint were given up after their last try; `count` says how many since the last such line. At most one line an hour for each endpoint.',
   'webhook.fell_behind':
     'A webhook endpoint was behind for so long that the log dropped events by age before they were delivered to it.',
   'webhook.hastened':
@@ -167,6 +169,8 @@ export const logEvents = {
     'This process cannot open another connection (`reason`: EMFILE, ENFILE or EADDRNOTAVAIL), so webhook deliveries wait a second and are tried again; no receiver is blamed. Raise the limit of open files (ulimit -n, LimitNOFILE), or find out what holds so many.',
   'webhook.notification_abandoned':
     'A notification to the owner of a webhook endpoint was given up after its last retry.',
+  'webhook.recovered':
+    'A webhook endpoint that had failed for long or was disabled accepts deliveries again.',
   'webhook.replay_abandoned':
     'A replay of past events to a webhook endpoint was given up because the event log has a new epoch, or a backup replaced it.',
   'webhook.replay_requested':

@@ -8,6 +8,7 @@ import { endpointStatuses } from '../core/endpoint-status.ts'
 import { type Filter, webhookKinds } from '../core/filter/filter.ts'
 import { parseFilter } from '../core/filter/filter-parse.ts'
 import { isBridgeError } from '../errors.ts'
+import { forOlderBuilds, type LaterTypes, withLaterTypes } from './older-filter.ts'
 
 /** The table of the log that holds them. */
 export const ENDPOINTS_TABLE = 'endpoints'
@@ -63,9 +64,21 @@ const endpointRow = z.object({
 /** Everything that is kept of an endpoint but its id. */
 export type EndpointRow = z.infer<typeof endpointRow>
 
+/** What a stored row has beside the endpoint: parts of its filter that the build before cannot read. */
+const laterTypes = z.record(z.string(), z.array(z.enum(webhookKinds)))
+
 /** The row in a value of the table; null where it is none. */
 export function readEndpointRow(value: unknown): EndpointRow | null {
-  return endpointRow.safeParse(value).data ?? null
+  const row = endpointRow.safeParse(value).data
+  if (row === undefined) return null
+  const later = z.object({ laterTypes }).safeParse(value).data
+  return later === undefined ? row : { ...row, filter: withLaterTypes(row.filter, later.laterTypes) }
+}
+
+/** The value of the table for a row: `readEndpointRow` gives the row back, and the build before can read it too. */
+export function storedEndpointRow(row: EndpointRow): EndpointRow & { laterTypes?: LaterTypes } {
+  const { filter, laterTypes } = forOlderBuilds(row.filter)
+  return laterTypes === null ? row : { ...row, filter, laterTypes }
 }
 
 /** The fingerprint of an endpoint's state, the same on all nodes (16 hex digits), and the size of its row. */

@@ -18,6 +18,7 @@ import {
   type EndpointRow,
   measureRow,
   readEndpointRow,
+  storedEndpointRow,
 } from './endpoint-rows.ts'
 import { type IdPage, pageAfter } from './ids.ts'
 
@@ -195,7 +196,7 @@ export class Endpoints {
 
   /** The endpoint as this node sees it after the write. */
   async #write(id: string, row: EndpointRow): Promise<Endpoint | 'unknown'> {
-    await this.#awaited.write(id, () => this.#table.put(id, row))
+    await this.#awaited.write(id, () => this.#table.put(id, storedEndpointRow(row)))
     return this.get(id) ?? 'unknown'
   }
 

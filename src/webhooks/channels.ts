@@ -7,7 +7,7 @@ import { BATCH_CONTENT_TYPE, CONTENT_TYPE } from '../core/delivery-headers.ts'
 import type { Channel, ChannelMessage } from '../http/channel.ts'
 import { disclosureEventSchema, eventSchema, gapEventSchema } from '../http/schemas/event-schema.ts'
 import { isoTime } from '../http/schemas/json-schema.ts'
-import { DISABLED_TYPE, TEST_TYPE } from './send/system-event.ts'
+import { DISABLED_TYPE, EXHAUSTED_TYPE, RECOVERED_TYPE, TEST_TYPE } from './send/system-event.ts'
 
 const HTTP_BINDING = '0.3.0'
 
@@ -43,6 +43,25 @@ const disabledSchema = systemEvent(
     disabledAt: isoTime('When.'),
   }),
 )
+const exhaustedSchema = systemEvent(
+  EXHAUSTED_TYPE,
+  z.object({
+    endpointId: z.string().describe('The endpoint whose deliveries were given up.'),
+    description: z.string().describe('What it is for.').nullable(),
+    count: z.int().describe('How many since the last such notification.'),
+    firstAt: isoTime('When the first of them was given up.'),
+    lastAt: isoTime('When the last of them was.'),
+  }),
+)
+const recoveredSchema = systemEvent(
+  RECOVERED_TYPE,
+  z.object({
+    endpointId: z.string().describe('The endpoint that accepts deliveries again.'),
+    description: z.string().describe('What it is for.').nullable(),
+    troubledSince: isoTime('Since when it had failed, or when it was disabled.'),
+    recoveredAt: isoTime('When it accepted a delivery.'),
+  }),
+)
 const testSchema = systemEvent(
   TEST_TYPE,
   z.object({
@@ -51,6 +70,14 @@ const testSchema = systemEvent(
   }),
 )
 
+const anySchema = [
+  disclosureEventSchema,
+  gapEventSchema,
+  disabledSchema,
+  exhaustedSchema,
+  recoveredSchema,
+  testSchema,
+] as const
 const batchHeaders = headers.extend({ 'content-type': z.literal(BATCH_CONTENT_TYPE) })
 
 const messages: readonly ChannelMessage[] = [
@@ -60,7 +87,7 @@ const messages: readonly ChannelMessage[] = [
       'To an endpoint with `maxBatch` every request: events in the order of the log, or one event of the bridge.',
     contentType: BATCH_CONTENT_TYPE,
     headers: batchHeaders,
-    payload: z.array(z.union([disclosureEventSchema, gapEventSchema, disabledSchema, testSchema])).min(1),
+    payload: z.array(z.union(anySchema)).min(1),
   },
   delivery('disclosure', 'An announcement that the filter of the endpoint matches.', disclosureEventSchema),
   delivery('gap', 'A gap was opened, filled or given up; where `types` names `gap`.', gapEventSchema),
@@ -68,6 +95,16 @@ const messages: readonly ChannelMessage[] = [
     'webhook.disabled',
     'Another endpoint of the tenant was disabled; where `types` names `webhook.disabled`.',
     disabledSchema,
+  ),
+  delivery(
+    'webhook.exhausted',
+    'Deliveries to another endpoint of the tenant were given up, at most once an hour; where `types` names `webhook.exhausted`.',
+    exhaustedSchema,
+  ),
+  delivery(
+    'webhook.recovered',
+    'Another endpoint of the tenant accepts deliveries again, after it had failed for long or was disabled; where `types` names `webhook.recovered`.',
+    recoveredSchema,
   ),
   delivery('webhook.test', 'A test that somebody asked for.', testSchema),
 ]

@@ -100,7 +100,12 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
   const roles: Role[] = [{ name: 'webhook commands', run: replays.commands.run }]
   const routes: AnyRoute[] = []
   const webhooks = delivers
-    ? new Webhooks({ ...shared, measureShards: account.measure, disable: replays.disable })
+    ? new Webhooks({
+        ...shared,
+        measureShards: account.measure,
+        disable: replays.disable,
+        notify: replays.notify,
+      })
     : null
   if (webhooks !== null) {
     roles.push({ name: 'webhooks', run: (signal) => webhooks.run(signal) })

@@ -8,7 +8,7 @@ import { addressRules } from '../../src/webhooks/address/rules.ts'
 import { postEvent } from '../../src/webhooks/send/delivery.ts'
 import { sampleEvent, sampleKinds } from '../../src/webhooks/send/sample-event.ts'
 import { createSender } from '../../src/webhooks/send/sender.ts'
-import { disabledEvent, testEvent } from '../../src/webhooks/send/system-event.ts'
+import { disabledEvent, testEvent, troubleEvent } from '../../src/webhooks/send/system-event.ts'
 import { START_MS, sampleGap } from '../log/samples.ts'
 import { namesOf, productDocument } from '../support/house/asyncapi-document.ts'
 import { messageJudge } from '../support/house/asyncapi-messages.ts'
@@ -16,6 +16,7 @@ import { EPOCH, eventAt } from '../support/store.ts'
 import { startReceiver, TRANSPORT_HEADERS } from '../support/webhooks/webhook-receiver.ts'
 import { endpointOf } from '../support/webhooks/webhook-world.ts'
 
+const EXHAUSTED = { kind: 'exhausted', count: 2, firstMs: 0, lastMs: START_MS } as const
 const document = productDocument()
 const misfits = messageJudge(document)
 
@@ -45,6 +46,9 @@ function bodies(): { name: string; id: string; json: string }[] {
     })),
     { name: 'webhook.disabled', ...disabledEvent(own, 'failing', START_MS) },
     { name: 'webhook.disabled', ...disabledEvent({ ...own, description: 'the desk' }, 'gone', START_MS) },
+    { name: 'webhook.exhausted', ...troubleEvent(own, EXHAUSTED) },
+    { name: 'webhook.recovered', ...troubleEvent(own, { kind: 'recovered', sinceMs: 0, atMs: START_MS }) },
+    { name: 'batch', ...troubleEvent(own, EXHAUSTED) },
     { name: 'webhook.test', ...testEvent('evt_1', 'ep_1', START_MS) },
     ...sampleKinds.map((kind) => ({
       name: kind === 'gap' ? 'gap' : 'disclosure',

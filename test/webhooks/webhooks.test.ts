@@ -57,6 +57,7 @@ async function startRole(log: Log, clock: Clock, secrets = box, rowBudget = new 
     openFiles: null,
     rowBudget,
     disable: ({ id, version }, reason) => endpoints.disable(id, version, reason),
+    notify: async () => undefined,
     clock,
     chance: () => 0.5,
     metrics,

@@ -18,8 +18,12 @@ export type Importance = (typeof importances)[number]
 /** The event kinds that filters distinguish. */
 export const eventKinds = ['published', 'amended', 'gap'] as const
 
-/** Event kinds for the filters of webhooks. `webhook.disabled` is sent to webhooks only and is in no log. */
-export const webhookKinds = [...eventKinds, 'webhook.disabled'] as const
+/** Notifications about another endpoint of the tenant. They are sent to webhooks only and are in no log. */
+export const noticeKinds = ['webhook.disabled', 'webhook.exhausted', 'webhook.recovered'] as const
+export type NoticeKind = (typeof noticeKinds)[number]
+
+/** Event kinds for the filters of webhooks. */
+export const webhookKinds = [...eventKinds, ...noticeKinds] as const
 /** One of them. */
 export type WebhookKind = (typeof webhookKinds)[number]
 

@@ -1,20 +1,20 @@
 /**
- * Decides whether a webhook's filter opts in to gap events (items may be missing) and to `webhook.disabled` notifications
- * (docs/adr/0005). Streams and HTTP pull receive gap events without opting in.
+ * Decides whether a webhook's filter opts in to gap events (items may be missing) and to notifications about other
+ * endpoints (docs/adr/0005). Streams and HTTP pull receive gap events without opting in.
  */
-import type { Filter } from './filter.ts'
+import type { Filter, NoticeKind } from './filter.ts'
 
 /** True if `types` of the filter, or of one of its `filters`, has `gap`, and `exclude` does not. */
 export function wantsGaps(filter: Filter): boolean {
   return names(filter, 'gap')
 }
 
-/** The same rule for `webhook.disabled`. */
-export function wantsNotices(filter: Filter): boolean {
-  return names(filter, 'webhook.disabled')
+/** The same rule for a notification. */
+export function wantsNotice(filter: Filter, kind: NoticeKind): boolean {
+  return names(filter, kind)
 }
 
-function names({ types, filters, exclude }: Filter, kind: 'gap' | 'webhook.disabled'): boolean {
+function names({ types, filters, exclude }: Filter, kind: 'gap' | NoticeKind): boolean {
   if (exclude?.types?.includes(kind)) return false
   return types === undefined
     ? (filters ?? []).some((member) => member.types?.includes(kind) ?? false)

@@ -43,7 +43,7 @@ const plainFields = {
   types: some(
     z.enum(webhookKinds),
     webhookKinds.length,
-    'What the event is; `webhook.disabled` in the filter of a webhook only.',
+    'What the event is; those that begin with `webhook` in the filter of a webhook only.',
   ),
   preset: z.enum(presetNames).describe('A named filter; docs/use/filters.md says what each leaves out.'),
 } as const satisfies Record<keyof PlainFilter, z.ZodType>

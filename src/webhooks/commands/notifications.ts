@@ -1,14 +1,16 @@
 /**
- * Disables a webhook endpoint and notifies the tenant's other endpoints that opted in with `webhook.disabled.v1`
- * (docs/adr/0005). The notification survives a crash at any moment.
+ * Disables a webhook endpoint, and notifies the tenant's other endpoints that opted in of that, of dead deliveries and of
+ * the end of such trouble (docs/adr/0005). A notification survives a crash at any moment.
  */
-import { wantsNotices } from '../../core/filter/webhook-opt-in.ts'
+import type { NoticeKind } from '../../core/filter/filter.ts'
+import { wantsNotice } from '../../core/filter/webhook-opt-in.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoint, Endpoints } from '../../registry/endpoints.ts'
 import type { DeliveryEndpoint, DisableReason } from '../delivery-state/endpoint-state.ts'
+import type { DueNotice } from '../delivery-state/endpoint-trouble.ts'
 import { verdictOn, waitAfter } from '../delivery-state/outcome.ts'
 import { type Attempted, type PostMeans, postEvent } from '../send/delivery.ts'
-import { disabledEvent, systemDelivery } from '../send/system-event.ts'
+import { disabledEvent, type SystemEvent, systemDelivery, troubleEvent } from '../send/system-event.ts'
 import type { DisableCommand, KeyedCommand, NotificationCommand } from './command-rows.ts'
 import type { Commands } from './commands.ts'
 
@@ -68,8 +70,31 @@ export function createNotifications(options: NotificationsOptions) {
     return await endpoints.disable(endpointId, version, reason)
   }
 
+  /** Stores a notification for each of the receivers. */
+  const send = async (
+    receivers: readonly Endpoint[],
+    { id: eventId, json }: SystemEvent,
+    atMs: number,
+  ): Promise<void> => {
+    const notification = { kind: 'notice', eventId, json, tries: 0, dueMs: atMs, atMs } as const
+    for (const { id } of receivers) await commands.put(id, eventId, notification)
+  }
+
   return {
     disable,
+    /** Notifies the others of an endpoint's trouble, durably. With too many notifications waiting, this one is dropped. Rejects as `disable`. */
+    async notify(endpointId: string, notice: DueNotice): Promise<void> {
+      const endpoint = endpoints.get(endpointId)
+      if (endpoint === null) return
+      const receivers = receiversOf(endpoint, endpoints.all(), `webhook.${notice.kind}`)
+      if (notice.kind === 'exhausted') logger.warn('webhook.exhausted', { endpointId, count: notice.count })
+      else logger.info('webhook.recovered', { endpointId })
+      if (receivers.length > 0 && !hasRoom(endpoint.tenant, receivers.length)) {
+        logger.warn('webhook.notification_abandoned', { endpointId, attempts: 0 })
+        return
+      }
+      await send(receivers, troubleEvent(endpoint, notice), clock.now())
+    },
     /** Carries out a command to disable and creates the notifications; does nothing while too many wait. Rejects as `disable`. */
     async carryOut({ key, endpointId, id: commandId }: KeyedCommand, command: DisableCommand): Promise<void> {
       const { reason, version, isDone = false, atMs } = command
@@ -78,11 +103,9 @@ export function createNotifications(options: NotificationsOptions) {
       if (disabled?.status === 'disabled') {
         // A re-enabled endpoint may have the version of before: only `isDone` keeps it from being disabled again.
         if (!isDone) await commands.put(endpointId, commandId, { ...command, isDone: true })
-        const receivers = receiversOf(disabled, endpoints.all())
+        const receivers = receiversOf(disabled, endpoints.all(), 'webhook.disabled')
         if (receivers.length > 0 && !hasRoom(disabled.tenant, receivers.length)) return
-        const { id: eventId, json } = disabledEvent(disabled, reason, atMs)
-        const notification = { kind: 'notice', eventId, json, tries: 0, dueMs: atMs, atMs } as const
-        for (const { id } of receivers) await commands.put(id, eventId, notification)
+        await send(receivers, disabledEvent(disabled, reason, atMs), atMs)
       }
       await commands.remove(key)
     },
@@ -120,9 +143,13 @@ export function createNotifications(options: NotificationsOptions) {
   }
 }
 
-/** The active endpoints of the tenant that opted in; the disabled one is not active. */
-function receiversOf({ tenant }: Endpoint, all: readonly Endpoint[]): Endpoint[] {
+/** The tenant's other active endpoints that opted in. */
+function receiversOf({ id, tenant }: Endpoint, all: readonly Endpoint[], kind: NoticeKind): Endpoint[] {
   return all.filter(
-    (other) => other.tenant === tenant && other.status === 'active' && wantsNotices(other.filter),
+    (other) =>
+      other.id !== id &&
+      other.tenant === tenant &&
+      other.status === 'active' &&
+      wantsNotice(other.filter, kind),
   )
 }

@@ -37,6 +37,17 @@ const rows = {
     failing: z.object({ tries: count, lastMs: count }).exactOptional(),
     /** Until when a Retry-After holds all deliveries; absent: none does. */
     heldUntilMs: count.exactOptional(),
+    /** Notifications of the owner that are due; absent: none. */
+    trouble: z
+      .object({
+        deaths: count,
+        firstMs: count,
+        lastMs: count,
+        noticedMs: count.nullable(),
+        troubledMs: count.nullable(),
+        recoveredMs: count.nullable(),
+      })
+      .exactOptional(),
   }),
   retry: z.object({
     kind: z.literal('retry'),
@@ -86,6 +97,8 @@ const rows = {
 export type PositionRow = z.output<typeof rows.position>
 /** A delivery that waits for its next try, or (`tries` 0) for an earlier delivery of its issuer. */
 export type RetryRow = z.output<typeof rows.retry>
+/** What it says of its tries. */
+export type KeptTries = Pick<RetryRow, 'tries' | 'asked' | 'dueMs' | 'lastStatus' | 'batch'>
 /** A delivery that was given up. It can be replayed while the log keeps the event. */
 export type DeadRow = z.output<typeof rows.dead>
 /** A second cursor of the endpoint, over events that it may have received before. */

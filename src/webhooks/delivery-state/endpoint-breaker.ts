@@ -6,7 +6,7 @@
  * five in a row are enough. Of 5xx, broken answers and time-outs, only those of events count that were never tried before
  * the last answer; they must be so many that nobody who fails every second event has them in a row by chance.
  */
-import { retryDelayMs } from './retry-schedule.ts'
+import { retryDelayMs } from './outcome.ts'
 
 /** Connections in a row that were not made, after which the breaker opens. */
 export const UNCONNECTED_TO_OPEN = 5

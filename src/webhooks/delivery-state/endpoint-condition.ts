@@ -6,6 +6,7 @@ import type { AttemptEnd } from '../../core/attempt-end.ts'
 import type { CountedFailure } from './endpoint-breaker.ts'
 import { Failing, type StoredCondition } from './endpoint-failing.ts'
 import type { EndContext, Loaded } from './endpoint-state.ts'
+import { EndpointTrouble } from './endpoint-trouble.ts'
 import { isAnswer, pauseAskedMs } from './outcome.ts'
 import { SendPace } from './send-pace.ts'
 
@@ -15,12 +16,15 @@ const STORED_PAUSE_MS = 10_000
 /** The condition of one endpoint. */
 export class EndpointCondition {
   readonly pace: SendPace
+  /** What the owner is to be notified of. */
+  readonly trouble: EndpointTrouble
   readonly #failing: Failing
   #isChanged = false
 
   /** Continues from what was stored. */
-  constructor(loaded: Pick<Loaded, 'failingSinceMs' | 'failing' | 'heldUntilMs'>) {
+  constructor(loaded: Pick<Loaded, 'failingSinceMs' | 'failing' | 'heldUntilMs' | 'trouble'>) {
     this.#failing = new Failing(loaded)
+    this.trouble = new EndpointTrouble(loaded.trouble)
     const { heldUntilMs = 0 } = loaded
     this.pace = new SendPace({ isFailing: this.#failing.isLikelyGone, heldUntilMs })
   }
@@ -32,14 +36,16 @@ export class EndpointCondition {
 
   /** It differs so much from what is stored that it must be stored. */
   get isChanged(): boolean {
-    return this.#isChanged
+    return this.#isChanged || this.trouble.isChanged
   }
 
   /** What is stored of it now. */
   take(): StoredCondition {
     this.#isChanged = false
     const { heldUntilMs } = this.pace
-    return { ...this.#failing.stored, ...(heldUntilMs > 0 && { heldUntilMs }) }
+    const trouble = this.trouble.take()
+    const held = heldUntilMs > 0 && { heldUntilMs }
+    return { ...this.#failing.stored, ...held, ...(trouble !== undefined && { trouble }) }
   }
 
   /** Whether it has failed for so long that it is disabled. */
@@ -48,8 +54,9 @@ export class EndpointCondition {
   }
 
   /** An attempt was delivered. */
-  succeeded(): void {
+  succeeded(nowMs: number): void {
     this.pace.answered()
+    this.trouble.succeeded(nowMs)
     if (this.#failing.ended()) this.#isChanged = true
   }
 

@@ -3,6 +3,7 @@
  * disabled. Time without tries does not count.
  */
 import { DAY_MS, HOUR_MS } from '../../core/durations.ts'
+import type { StoredTrouble } from './endpoint-trouble.ts'
 
 /** How long an endpoint may fail without one success before it is disabled. */
 export const FAILING_LIMIT_MS = 5 * DAY_MS
@@ -28,6 +29,8 @@ export interface StoredFailing {
 export interface StoredCondition extends StoredFailing {
   /** Until when a Retry-After holds all deliveries, ms since 1970; absent: none does. */
   heldUntilMs?: number
+  /** Notifications of the owner that are due; absent: none. */
+  trouble?: StoredTrouble
 }
 
 /** The failed tries since the last success. `tries`: at most `FAILING_TRIES`, more are not counted. */

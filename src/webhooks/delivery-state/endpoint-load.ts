@@ -65,11 +65,12 @@ export function loadEndpoint(
   }
 }
 
-function conditionOf({ failingSinceMs, failing, heldUntilMs }: StoredCondition): StoredCondition {
+function conditionOf({ failingSinceMs, failing, heldUntilMs, trouble }: StoredCondition): StoredCondition {
   return {
     failingSinceMs,
     ...(failing !== undefined && { failing }),
     ...(heldUntilMs !== undefined && { heldUntilMs }),
+    ...(trouble !== undefined && { trouble }),
   }
 }
 

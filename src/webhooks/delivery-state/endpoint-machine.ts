@@ -7,7 +7,7 @@
  */
 import type { AttemptEnd } from '../../core/attempt-end.ts'
 import type { Change } from '../../log/tables.ts'
-import { type DeathCause, type DeliveryRow, type RetryRow, retryKey } from './delivery-rows.ts'
+import { type DeathCause, type DeliveryRow, type KeptTries, retryKey } from './delivery-rows.ts'
 import { Backlog, MOST_WAITING } from './endpoint-backlog.ts'
 import { EndpointCondition } from './endpoint-condition.ts'
 import { concerns, EndpointCursors, type ReplayStart } from './endpoint-cursors.ts'
@@ -22,6 +22,7 @@ import type {
   Matched,
   PendingOutcome,
 } from './endpoint-state.ts'
+import type { EndpointTrouble } from './endpoint-trouble.ts'
 import { EventQueue, type QueueRules } from './event-queue.ts'
 import { type RequestInFlight, RequestsInFlight } from './in-flight.ts'
 import { type DeliveryDecision, isTriedTogether, verdictOn, waitAfter } from './outcome.ts'
@@ -31,11 +32,6 @@ import { nextSort, type Sort } from './scheduling-policy.ts'
 const MAX_READ_AHEAD = 256
 /** Events read and not yet sent, for each slot: one in flight and one next. */
 const QUEUED_PER_SLOT = 2
-
-const UNTRIED = { tries: 0 }
-
-/** What the retry row of a delivery says of its tries. */
-type KeptTries = Pick<RetryRow, 'tries' | 'asked' | 'dueMs' | 'lastStatus' | 'batch'>
 
 /** The deliveries of one endpoint. */
 export class EndpointMachine {
@@ -71,6 +67,11 @@ export class EndpointMachine {
   /** Why the endpoint must be disabled; nothing is sent until `configure` reports it inactive, or active again. */
   get disableReason(): DisableReason | null {
     return this.#disableReason
+  }
+
+  /** What the owner is to be notified of. */
+  get trouble(): EndpointTrouble {
+    return this.#condition.trouble
   }
 
   /** Since when no attempt succeeded, ms since 1970; null while the last one did. */
@@ -185,11 +186,11 @@ export class EndpointMachine {
     })
     if (sort === null || !pace.takeToken(nowMs)) return null
     const most = this.#mostTogether
-    if (sort === 'first') return this.#begin(this.#queue.take(most, rules), UNTRIED, sort)
-    if (sort === 'replay') return this.#begin(this.cursors.takeReplayed(most, rules.isFirst), UNTRIED, sort)
+    if (sort === 'first') return this.#begin(this.#queue.take(most, rules), sort)
+    if (sort === 'replay') return this.#begin(this.cursors.takeReplayed(most, rules.isFirst), sort)
     if (due === null) return null
     const { row, deliveries } = this.#backlog.takeTogether(due.sequence, most, nowMs)
-    return this.#begin(deliveries, row, sort)
+    return this.#begin(deliveries, sort, row)
   }
 
   /** When `next` may have something, ms since 1970; null: not before something ends or is offered. */
@@ -215,7 +216,7 @@ export class EndpointMachine {
     const lastStatus = end.kind === 'answered' ? end.status : null
     const verdict = verdictOn(end, { tries, asked: sent.asked, nowMs, chance })
     if (verdict.next === 'delivered') {
-      if (isOfNow) this.#condition.succeeded()
+      if (isOfNow) this.#condition.succeeded(nowMs)
       for (const one of sent.deliveries.values()) this.#finish(one, this.#dead.revived(one.sequence))
       return verdict
     }
@@ -231,6 +232,7 @@ export class EndpointMachine {
       this.#keepTogether(sent, { tries, lastStatus, ...waitAfter(verdict, { asked: sent.asked, nowMs }) })
     if (verdict.next === 'disable') this.#disableReason = 'gone'
     else if (this.#condition.isTooLong(nowMs)) this.#disableReason ??= 'failing'
+    if (this.#disableReason !== null) this.trouble.disabled(nowMs)
     return verdict
   }
 
@@ -245,11 +247,10 @@ export class EndpointMachine {
 
   /** The log no longer keeps these events of a request: their deliveries are dead. Nothing was sent of the others. */
   dropped(sequence: number, gone: readonly number[], nowMs: number): void {
-    const request = this.#inFlight.get(sequence)
-    if (request === undefined) return
-    for (const one of [...request.deliveries.values()]) {
+    const { deliveries, tries = 0 } = this.#inFlight.get(sequence) ?? {}
+    for (const one of [...(deliveries?.values() ?? [])]) {
       const lastStatus = this.#backlog.row(one.sequence)?.lastStatus ?? null
-      if (gone.includes(one.sequence)) this.#die(one, request.tries, lastStatus, 'dropped', nowMs)
+      if (gone.includes(one.sequence)) this.#die(one, tries, lastStatus, 'dropped', nowMs)
       else this.#release(one, nowMs)
     }
   }
@@ -310,8 +311,8 @@ export class EndpointMachine {
 
   #begin(
     deliveries: readonly Matched[],
-    row: Pick<RetryRow, 'tries' | 'asked'>,
     sort: Sort,
+    row: Pick<KeptTries, 'tries' | 'asked'> = { tries: 0 },
   ): AttemptStart | null {
     const [delivery, ...others] = deliveries
     if (delivery === undefined) return null
@@ -338,7 +339,7 @@ export class EndpointMachine {
   /** Keeps the delivery as a retry row. */
   #keep(delivery: Matched, row: KeptTries, holdsSlot: boolean): void {
     const { sequence, ...rest } = delivery
-    const value: RetryRow = { kind: 'retry', ...rest, ...row }
+    const value = { kind: 'retry', ...rest, ...row } as const
     this.#backlog.put(sequence, value)
     const changes = [{ key: retryKey(this.#endpointId, sequence), value }, ...this.#dead.revived(sequence)]
     this.#outcomes.push({ sequence, subject: delivery.subject, as: 'kept', holdsSlot, changes })
@@ -359,6 +360,7 @@ export class EndpointMachine {
 
   #die(delivery: Matched, tries: number, lastStatus: number | null, cause: DeathCause, nowMs: number): void {
     const { sequence, cursor, eventId } = delivery
+    this.trouble.died(nowMs, this.failingSinceMs)
     const row = { cursor, eventId, tries, lastStatus, cause, diedAtMs: nowMs }
     this.#finish(delivery, this.#dead.add(sequence, row))
   }

@@ -1,11 +1,29 @@
 /**
- * Decides from the end of a delivery attempt whether the delivery is done, retried or given up, or the endpoint
- * disabled.
+ * Decides from the end of a delivery attempt whether the delivery is done, retried or given up, or the endpoint disabled.
+ * Retries follow delays that rise from 5 seconds to a day, spread by jitter.
  */
 import { type AttemptEnd, outcomeOf } from '../../core/attempt-end.ts'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../core/durations.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
 import type { RetryRow } from './delivery-rows.ts'
-import { retryDelayMs } from './retry-schedule.ts'
+
+/** Delay after the first failed try, after the second, and so on. */
+const DELAYS_MS = [
+  5 * SECOND_MS,
+  30 * SECOND_MS,
+  2 * MINUTE_MS,
+  10 * MINUTE_MS,
+  HOUR_MS,
+  4 * HOUR_MS,
+  10 * HOUR_MS,
+  24 * HOUR_MS,
+] as const
+
+/** A delay is at most this share longer or shorter, at random. */
+const JITTER = 0.1
+
+/** Tries of a delivery in all, with the first. */
+export const MOST_TRIES = DELAYS_MS.length + 1
 
 /**
  * What happens to the delivery. `asked`: how many of its tries were followed by a Retry-After of the receiver. `disable`: the
@@ -25,6 +43,15 @@ export const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000
  * limits its rate neither waits for hours nor is given up after minutes. Further ones follow the schedule.
  */
 export const MAX_RETRY_AFTER_TRIES = 100
+
+/**
+ * Milliseconds from the end of a failed try to the next; null after the last. `tries` counts those made, from 1;
+ * `chance` is a number in [0, 1).
+ */
+export function retryDelayMs(tries: number, chance: number): number | null {
+  const plainMs = DELAYS_MS[tries - 1]
+  return plainMs === undefined ? null : Math.round(plainMs * (1 + JITTER * (2 * chance - 1)))
+}
 
 /**
  * Decides what happens after an attempt. `tries` counts those made, this one included, `asked` those of them that were

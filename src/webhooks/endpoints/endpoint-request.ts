@@ -50,7 +50,7 @@ function sharedMembers(rules: AddressRules, isOperator: boolean) {
       .describe(`What it is for, 1–${LONGEST_DESCRIPTION} characters, or null.`)
       .nullable(),
     filter: unreadFilter.describe(
-      'Which events, see [filters.md](filters.md); without it every disclosure. Gap events and `webhook.disabled` come only where `types` names them.',
+      'Which events, see [filters.md](filters.md); without it every disclosure. Gap events and notifications about other endpoints come only where `types` names them.',
     ),
     headers: customHeaders.describe(`Headers to send besides, as an object: ${CUSTOM_HEADERS_RULE}.`),
     maxConcurrency: ranged(CONCURRENCY, 'Most deliveries at a time'),

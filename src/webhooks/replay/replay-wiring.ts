@@ -57,6 +57,8 @@ export function wireReplays(options: ReplayWiringOptions) {
     commands,
     /** Disables an endpoint and notifies the tenant's others. */
     disable: notifications.disable,
+    /** Notifies the tenant's others of an endpoint's trouble. */
+    notify: notifications.notify,
     /** For the role api. */
     routes: [
       replayRoute({ ...options, commands }),

@@ -1,17 +1,23 @@
 /**
- * Builds the events that the bridge itself sends to webhooks: a test, and the notification that an endpoint was
- * disabled.
+ * Builds the events that the bridge itself sends to webhooks: a test, and notifications that another endpoint was
+ * disabled, has dead deliveries, or accepts deliveries again.
  */
 import { NO_EPOCH } from '../../archive/store/archive.ts'
 import { encodeCursor } from '../../core/cursor.ts'
 import { isoMillis } from '../../core/dates.ts'
 import type { Endpoint } from '../../registry/endpoints.ts'
 import type { DisableReason, Matched } from '../delivery-state/endpoint-state.ts'
+import type { DueNotice } from '../delivery-state/endpoint-trouble.ts'
 
 /** The type of a test. */
 export const TEST_TYPE = 'webhook.test.v1'
 /** The type of the notification that an endpoint was disabled. */
 export const DISABLED_TYPE = 'webhook.disabled.v1'
+
+/** The type of the notification that deliveries of an endpoint were given up. */
+export const EXHAUSTED_TYPE = 'webhook.exhausted.v1'
+/** The type of the notification that an endpoint accepts deliveries again. */
+export const RECOVERED_TYPE = 'webhook.recovered.v1'
 
 /** An event that is not in the log. */
 export interface SystemEvent {
@@ -40,6 +46,24 @@ export function disabledEvent(
   const data = { endpointId, description, reason, disabledAt: isoMillis(atMs) }
   const id = `webhook.disabled:${endpointId}:${atMs}`
   return systemEvent({ id, type: DISABLED_TYPE, subject: endpointId, atMs, data })
+}
+
+/** The notification of an endpoint's trouble, or of its end. Like the one before it names neither URL nor headers. */
+export function troubleEvent(
+  { id: endpointId, description }: Pick<Endpoint, 'id' | 'description'>,
+  notice: DueNotice,
+): SystemEvent {
+  const own = { endpointId, description }
+  if (notice.kind === 'recovered') {
+    const { sinceMs, atMs } = notice
+    const data = { ...own, troubledSince: isoMillis(sinceMs), recoveredAt: isoMillis(atMs) }
+    const id = `webhook.recovered:${endpointId}:${atMs}`
+    return systemEvent({ id, type: RECOVERED_TYPE, subject: endpointId, atMs, data })
+  }
+  const { count, firstMs, lastMs: atMs } = notice
+  const data = { ...own, count, firstAt: isoMillis(firstMs), lastAt: isoMillis(atMs) }
+  const id = `webhook.exhausted:${endpointId}:${atMs}`
+  return systemEvent({ id, type: EXHAUSTED_TYPE, subject: endpointId, atMs, data })
 }
 
 /**

@@ -18,6 +18,7 @@ import type {
   Loaded,
   MachineConfig,
 } from '../delivery-state/endpoint-state.ts'
+import type { DueNotice } from '../delivery-state/endpoint-trouble.ts'
 import { isSent } from '../send/attempt.ts'
 import { type Attempted, type DeliveryMeans, tryDelivery } from '../send/delivery.ts'
 import type { Starter, StartQueue } from './start-queue.ts'
@@ -26,8 +27,8 @@ import type { Starter, StartQueue } from './start-queue.ts'
 const RETRY_BODY_MS = 1000
 /** An endpoint that started nothing for so long gets the first of a burst before others get their second. */
 const IDLE_MS = 10_000
-/** Between two tries to disable an endpoint while the log is unavailable. */
-const DISABLE_BACKOFF: Backoff = { baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.2 }
+/** Between two tries to disable an endpoint, or to notify its owner, while the log is unavailable. */
+const LOG_BACKOFF: Backoff = { baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.2 }
 
 /** What the workers of all endpoints of a process share. */
 export interface EndpointWorkerOptions extends DeliveryMeans {
@@ -35,6 +36,8 @@ export interface EndpointWorkerOptions extends DeliveryMeans {
   starts: StartQueue
   /** Disables an endpoint, unless it was changed since. True where it did. May throw `log_unavailable`: it is called again. */
   disable: (endpoint: Pick<DeliveryEndpoint, 'id' | 'version'>, reason: DisableReason) => Promise<boolean>
+  /** Notifies the tenant's other endpoints. May throw `log_unavailable`: it is called again. */
+  notify: (endpointId: string, notice: DueNotice) => Promise<void>
   /** Called for every attempt that had an end. */
   onAttempted: (attempted: Attempted) => void
   logger: Logger
@@ -69,6 +72,8 @@ export class EndpointWorker implements Starter {
   /** When it last started a delivery, ms since 1970. */
   #startedMs = Number.NEGATIVE_INFINITY
   #isDisabling = false
+  #isNotifying = false
+  #cancelNotice = (): void => undefined
 
   constructor(
     endpoint: DeliveryEndpoint,
@@ -96,6 +101,7 @@ export class EndpointWorker implements Starter {
   stop(): void {
     this.#stop.abort()
     this.#cancelWake()
+    this.#cancelNotice()
   }
 
   /** Applies changed settings. */
@@ -114,11 +120,13 @@ export class EndpointWorker implements Starter {
     this.#markPending()
     const { disableReason } = this.machine
     if (disableReason !== null && !this.#isDisabling) this.#host.track(this.#disable(disableReason))
+    this.#scheduleNotice()
   }
 
-  /** No timer starts a delivery any more. */
+  /** No timer starts anything any more. */
   cancelWake(): void {
     this.#cancelWake()
+    this.#cancelNotice()
   }
 
   /** Starts one delivery. Where there is none now, sets the timer for when there may be one. */
@@ -235,22 +243,57 @@ export class EndpointWorker implements Starter {
 
   /** Retries until the endpoint is disabled, or somebody else has changed it. */
   async #disable(reason: DisableReason): Promise<void> {
-    const { clock, chance, disable, logger } = this.#options
-    const isWanted = (): boolean =>
-      !this.stopped.aborted && this.machine.disableReason !== null && !this.#host.isDraining
+    const { disable, logger } = this.#options
+    const isWanted = (): boolean => this.machine.disableReason !== null
     this.#isDisabling = true
-    for (let attempt = 1; isWanted(); attempt++) {
+    await this.#untilStored(isWanted, async () => {
+      const { endpoint } = this
+      if (await disable(endpoint, reason))
+        logger.info('webhook.disabled', { endpointId: endpoint.id, reason })
+    })
+    this.#isDisabling = false
+  }
+
+  /** Has the owner notified of what is due, or sets the timer for when it is. */
+  #scheduleNotice(): void {
+    this.#cancelNotice()
+    if (this.#isNotifying || this.#host.isDraining) return
+    const { clock } = this.#options
+    const { trouble } = this.machine
+    const notice = trouble.due(clock.now())
+    if (notice !== null) return this.#host.track(this.#notify(notice))
+    const delayMs = trouble.dueInMs(clock.now())
+    if (delayMs !== null) this.#cancelNotice = clock.after(delayMs, () => this.schedule())
+  }
+
+  async #notify(notice: DueNotice): Promise<void> {
+    const { clock, notify } = this.#options
+    const { id } = this.endpoint
+    this.#isNotifying = true
+    const isDone = await this.#untilStored(
+      () => true,
+      () => notify(id, notice),
+    )
+    this.#isNotifying = false
+    if (!isDone) return
+    this.machine.trouble.noticed(notice, clock.now())
+    this.schedule()
+  }
+
+  /** Repeats the work while the log is unavailable and it is wanted. True when it is done. */
+  async #untilStored(isWanted: () => boolean, work: () => Promise<void>): Promise<boolean> {
+    const { clock, chance } = this.#options
+    const goesOn = (): boolean => !this.stopped.aborted && !this.#host.isDraining && isWanted()
+    for (let attempt = 1; goesOn(); attempt++) {
       try {
-        const { endpoint } = this
-        if (await disable(endpoint, reason))
-          logger.info('webhook.disabled', { endpointId: endpoint.id, reason })
-        break
+        await work()
+        return true
       } catch (error) {
         if (!isBridgeError(error, 'log_unavailable')) throw error
-        await sleep(clock, backoffMs(attempt, DISABLE_BACKOFF, chance), this.stopped)
+        await sleep(clock, backoffMs(attempt, LOG_BACKOFF, chance), this.stopped)
       }
     }
-    this.#isDisabling = false
+    return false
   }
 }
 

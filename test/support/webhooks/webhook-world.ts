@@ -14,6 +14,7 @@ import type { Shard } from '../../../src/log/shards.ts'
 import type { Change } from '../../../src/log/tables.ts'
 import type { DeliveryRow } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
+import type { DueNotice } from '../../../src/webhooks/delivery-state/endpoint-trouble.ts'
 import type { Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { DeliveryEvents } from '../../../src/webhooks/send/delivery-events.ts'
 import { attemptPlaces } from '../../../src/webhooks/worker/attempt-places.ts'
@@ -123,6 +124,7 @@ export class WebhookWorld {
   /** Told too of every attempt that had an end. */
   onAttempted: ((attempted: Attempted) => void) | null = null
   readonly disabled: { id: string; reason: string }[] = []
+  readonly notices: ({ id: string } & DueNotice)[] = []
   readonly log: ScriptedReader
   readonly endpoints = new Map<string, DeliveryEndpoint>()
   /** Most that were in flight at once, by endpoint. */
@@ -178,6 +180,7 @@ export class WebhookWorld {
         this.change(id, { status: 'disabled' })
         return true
       },
+      notify: async (id, notice) => void this.notices.push({ id, ...notice }),
       onAttempted: (attempted) => {
         this.attempted.push(attempted)
         this.onAttempted?.(attempted)

@@ -106,6 +106,37 @@ async function make(
 function disable({ endpoints, recovery }: Process, id: string, reason: DisableReason): Promise<boolean> {
   return recovery.disable({ id, version: endpoints.get(id)?.version ?? '' }, reason)
 }
+describe('webhook.exhausted.v1 and webhook.recovered.v1', () => {
+  test('are sent only to the tenant’s other active endpoints that name them, signed and retried like every delivery', async () => {
+    const world = noticeWorld((_, tries) => (tries === 1 ? 500 : 204))
+    const process = world.start()
+    const both = { filter: { types: ['webhook.exhausted' as const, 'webhook.recovered' as const] } }
+    await make(world, process, { id: 'ep_bad', description: 'the desk', ...both })
+    await make(world, process, { id: 'ep_both', ...both })
+    await make(world, process, { id: 'ep_one', filter: { types: ['gap', 'webhook.recovered'] } })
+    await make(world, process, { id: 'ep_old', ...NAMES })
+    await make(world, process, { id: 'ep_other', tenant: 'other', ...both })
+    await make(world, process, { id: 'ep_paused', status: 'paused', ...both })
+    const { notify } = process.recovery
+    void notify('ep_bad', { kind: 'exhausted', count: 3, firstMs: 1000, lastMs: 2000 })
+    void notify('ep_bad', { kind: 'recovered', sinceMs: 1000, atMs: 3000 })
+    await world.run(60_000)
+    const sent = new Set(world.seen.map(({ to, event: { type } }) => `${to} ${type}`))
+    expect([...sent].sort()).toEqual([
+      'ep_both webhook.exhausted.v1',
+      'ep_both webhook.recovered.v1',
+      'ep_one webhook.recovered.v1',
+    ])
+    expect(world.seen.length).toBeGreaterThan(sent.size)
+    const [exhausted] = world.seen.filter(({ event: { type } }) => type === 'webhook.exhausted.v1')
+    expect(exhausted?.event).toMatchObject({
+      id: 'webhook.exhausted:ep_bad:2000',
+      data: { endpointId: 'ep_bad', description: 'the desk', count: 3, lastAt: '1970-01-01T00:00:02.000Z' },
+    })
+    expect((await world.left()).size).toBe(0)
+    process.kill()
+  })
+})
 
 describe('webhook.disabled.v1', () => {
   test('is sent only to the tenant’s other active endpoints that name it', async () => {

@@ -10,9 +10,10 @@ import {
   type DeliveryDecision,
   LONGEST_RETRY_AFTER_MS,
   MAX_RETRY_AFTER_TRIES,
+  MOST_TRIES,
+  retryDelayMs,
   verdictOn,
 } from '../../../src/webhooks/delivery-state/outcome.ts'
-import { MOST_TRIES, retryDelayMs } from '../../../src/webhooks/delivery-state/retry-schedule.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 1, 6)
 /** Randomness that does not change a delay. */

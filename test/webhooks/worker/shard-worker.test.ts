@@ -386,6 +386,8 @@ describe('a shard worker', () => {
     expect(await metric({ metrics }, 'webhook_delivery_latency_seconds_count')).toBe(1)
     expect(await metric({ metrics }, 'webhook_pending')).toBe(1)
     expect(await metric({ metrics }, 'webhook_oldest_pending_seconds')).toBe(1)
+    expect(await metric({ metrics }, 'webhook_dead')).toBe(0)
+    expect(await metric({ metrics }, 'webhook_failing_endpoints')).toBe(1)
     expect(lines.map(({ level, fields }) => [level, fields.outcome, fields.result])).toEqual(
       expect.arrayContaining([
         ['debug', 'ok', 'delivered'],
