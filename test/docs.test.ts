@@ -19,6 +19,7 @@ import {
   testsMissing,
   unknownScripts,
   unprovenRules,
+  untestedFindings,
 } from './support/house/page-rules.ts'
 import { root, textFiles } from './support/house/repository.ts'
 
@@ -43,7 +44,7 @@ test('every relative link leads somewhere', () => {
 
 /** References, measurements and records: long by nature, and not on the path of a user. */
 const references =
-  /^(CHANGELOG|deploy\/monitoring\/runbooks|docs\/(configuration|metrics|errors|log-events|invariants|gotchas|use\/http|change\/(benchmarks|specification)))\.md$/
+  /^(CHANGELOG|deploy\/monitoring\/runbooks|docs\/(configuration|metrics|errors|log-events|invariants|gotchas|use\/http|change\/(benchmarks|edges|specification)))\.md$/
 const prose = pages.filter(({ path }) => !references.test(path))
 
 test('no page takes more than ten minutes to read, no paragraph more than half a minute', () => {
@@ -111,6 +112,13 @@ test('every rule of the specification has a proof for the server and for the cli
   expect(checklist.text.match(/^\d+\. /gm)?.length).toBeGreaterThan(80)
 })
 
+test('every finding of the reviews has a test, or says why it has none', () => {
+  const findings = page('docs/change/edges.md')
+  expect(testsMissing(findings, files)).toEqual([])
+  expect(untestedFindings(findings)).toEqual([])
+  expect(findings.text.match(/^\d+\. /gm)?.length).toBeGreaterThan(80)
+})
+
 test('the version is the one of package.json', () => {
   expect(VERSION).toBe(manifest.version)
 })
@@ -145,5 +153,7 @@ test('each rule sees a wrong page', () => {
     'a.md: "2. Two" has no proof for the server',
     'a.md: "2. Two" has no proof for the client',
   ])
+  const finding = { path: 'a.md', text: `## A\n1. One\n   - ${proof}\n2. Two\n   - not tested: no\n## B\n` }
+  expect(untestedFindings(finding)).toEqual(['a.md: "2. Two" has neither a test nor a reason'])
   expect([...settingNames([{ path: 'a', text: 'BRIDGE_A BRIDGE_* BRIDGE_B_' }])]).toEqual(['BRIDGE_A'])
 })

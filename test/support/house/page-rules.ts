@@ -65,6 +65,15 @@ export function unprovenRules(page: TextFile): Breach[] {
   })
 }
 
+/** Every numbered finding names a test, says why there is none, or is open. */
+export function untestedFindings(page: TextFile): Breach[] {
+  const findings = page.text.split(/^(?=\d+\. |## )/m).filter((part) => /^\d/.test(part))
+  return findings.flatMap((finding) => {
+    const isSettled = /^ +- (`test\/[^`]+`: "[^"]+"|not tested: .{20,}|open: .{5,})/m.test(finding)
+    return isSettled ? [] : [`${page.path}: "${finding.split('\n', 1)[0]}" has neither a test nor a reason`]
+  })
+}
+
 /** The `BRIDGE_…` names in these files, whole ones only. */
 export function settingNames(files: TextFile[]): Set<string> {
   return new Set(files.flatMap(({ text }) => text.match(/\bBRIDGE_[A-Z0-9]+(?:_[A-Z0-9]+)*\b(?!_)/g) ?? []))
