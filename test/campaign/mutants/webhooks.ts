@@ -6,6 +6,10 @@ const endpointTest = (title: string) => ({
   file: 'test/webhooks/delivery-state/endpoint-machine.test.ts',
   title,
 })
+const batchTest = (title: string) => ({
+  file: 'test/webhooks/delivery-state/endpoint-batches.test.ts',
+  title,
+})
 
 /** Mutants of `src/webhooks`, and of the headers that it sends. */
 export const webhookMutants: readonly Mutant[] = [
@@ -38,8 +42,8 @@ export const webhookMutants: readonly Mutant[] = [
   {
     name: 'slot-free-before-durable',
     file: ENDPOINT_MACHINE,
-    before: '    const { delivery, asked } = found\n',
-    after: '    const { delivery, asked } = found\n    this.#inFlight.delete(sequence)\n',
+    before: '    this.cursors.done(sequence)\n',
+    after: '    this.cursors.done(sequence)\n    this.#inFlight.delete(sequence)\n',
     breaks:
       'A slot is free only when the outcome that ended in it is durable: a crash repeats no more than the slots.',
     killedBy: endpointTest(
@@ -95,10 +99,38 @@ export const webhookMutants: readonly Mutant[] = [
     killedBy: endpointTest('that answers 410 is sent nothing more, and keeps its pending deliveries'),
   },
   {
+    name: 'probe-with-a-whole-batch',
+    file: ENDPOINT_MACHINE,
+    before: 'this.#condition.pace.isProbing ? 1 : (this.#config.maxBatch ?? 1)',
+    after: 'this.#config.maxBatch ?? 1',
+    breaks: 'While nobody answers a probe has one event, so no refused event hides that somebody is there.',
+    killedBy: batchTest('while nobody answers a probe has one event; the first answer lets batches go again'),
+  },
+  {
+    name: 'failed-batch-comes-apart',
+    file: ENDPOINT_MACHINE,
+    before: 'const isBatch = deliveries.size > 1 && isTriedTogether(row)',
+    after: 'const isBatch = deliveries.size < 1 && isTriedTogether(row)',
+    breaks: 'A batch that failed is tried again as a whole, under the same webhook-id.',
+    killedBy: batchTest('gets a failed batch again with the same events, never with others'),
+  },
+  {
+    name: 'dead-forgotten-without-end',
+    file: 'src/webhooks/webhooks.ts',
+    before: 'dead.sort((one, other) => one - other)[wanted - 1]',
+    after: 'dead.sort((one, other) => other - one)[wanted - 1]',
+    breaks:
+      'A tenant that has too many rows loses its oldest dead deliveries, and no more than it has too many.',
+    killedBy: {
+      file: 'test/webhooks/webhooks.test.ts',
+      title: 'forgets the oldest dead deliveries of a tenant that has too many rows, and says so',
+    },
+  },
+  {
     name: 'body-of-another-event',
     file: 'src/webhooks/send/delivery.ts',
-    before: "if (found.event.matched.cursor !== delivery.cursor) return { kind: 'later' }",
-    after: '',
+    before: "if (found.kind === 'later' || found.event.matched.cursor !== cursor) return { kind: 'later' }",
+    after: "if (found.kind === 'later') return { kind: 'later' }",
     breaks: 'A delivery is never sent with the body of the event that a new epoch has at its sequence.',
     killedBy: {
       file: 'test/webhooks/send/delivery.test.ts',
