@@ -98,7 +98,10 @@ export function answerPoll(
   const upstreamMs = upstreamTimeOf(answer)
   const durationMs = answer.endedMs - answer.startedMs
   const startMs = upstreamMs - Math.max(0, durationMs)
-  const pageCursor = usableCursor(context, page, query.toMs !== undefined)
+  const pageCursor = usableCursor(context, page, {
+    isByDate: query.toMs !== undefined,
+    isRepeated: isRepeated(context, query, page),
+  })
   const newestMs = plausibleTimes(context, page).reduce(
     (newest, timeMs) => Math.max(newest, timeMs),
     upstreamMs,
@@ -296,6 +299,17 @@ function takeItems(context: StepContext, { query, page, pageCursor, startMs, cov
 function overflows({ config }: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
   if (query.sinceCursor !== undefined) return page.hasMore === true || page.count >= config.pageSize
   return page.fresh.length > 0 && page.nextCursor !== null
+}
+
+/**
+ * True for a page behind the cursor that has nothing but known items: it may come from a cache. The fill of an overflowing
+ * page reads what a cache hides.
+ */
+function isRepeated(context: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
+  const hasNothingNew = page.fresh.length + page.rejected.length === 0
+  return (
+    query.sinceCursor !== undefined && page.count > 0 && hasNothingNew && !overflows(context, query, page)
+  )
 }
 
 /**

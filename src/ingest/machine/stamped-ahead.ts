@@ -69,7 +69,10 @@ export function observeTimes(context: StepContext, times: readonly number[]): vo
   const present = presentMs(context)
   const consensus = sorted[CONSENSUS - 1]
   if (!state.hasDate && consensus !== undefined && isAhead(consensus, present)) observe(consensus)
-  const newest = sorted.find((timeMs) => !isAhead(timeMs, presentMs(context)))
+  // An item that was stamped ahead shows nothing when its time comes: each would move the present on by the margin.
+  const newest = sorted.find(
+    (timeMs) => !isAhead(timeMs, presentMs(context)) && !state.aheadMs.includes(timeMs),
+  )
   if (newest !== undefined) observe(newest)
 }
 
@@ -97,17 +100,23 @@ export function aheadPollOf(context: StepContext): AheadPoll {
 
 /**
  * Remembers which items of a poll's page are stamped ahead. `isByDate`: the poll asked within both dates, so that its page
- * shows none of them. Returns the cursor of the page; null where it may not be used.
+ * shows none of them. `isRepeated`: the page may be as old as the one before it. Its newest item may have been stamped ahead
+ * then, even where its time has come now. Returns the cursor of the page; null where it may not be used.
  */
-export function usableCursor(context: StepContext, page: ReadPage, isByDate: boolean): string | null {
+export function usableCursor(
+  context: StepContext,
+  page: ReadPage,
+  { isByDate, isRepeated }: { isByDate: boolean; isRepeated: boolean },
+): string | null {
   const { state } = context
   observeTimes(context, page.times)
   const latestMs = presentMs(context) + marginMs(context)
   const known = stillAhead(context)
   const ahead = page.times.filter((timeMs) => timeMs > latestMs || known.includes(timeMs))
   if (!isByDate) state.aheadMs = ahead
-  state.itemsSinceCursor = isByDate || ahead.length === 0 ? 0 : page.count
-  return ahead.length === 0 ? page.latestCursor : null
+  const isUsable = ahead.length === 0 && !isRepeated
+  state.itemsSinceCursor = isByDate || isUsable ? 0 : page.count
+  return isUsable ? page.latestCursor : null
 }
 
 /** The latest time that a poll by date asks for, ms since 1970; undefined while no item is stamped ahead. */

@@ -1,6 +1,7 @@
 /** Tests that items stamped ahead of upstream's present neither blind the poller nor change what is said of other items. */
 import { describe, expect, it } from 'vitest'
 import { type PlanName, plans } from '../../../src/core/plans.ts'
+import type { Page } from '../../../src/upstream/page.ts'
 import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
 import { burst, type WorldItem } from '../../support/worlds/world-upstream.ts'
 
@@ -168,6 +169,36 @@ describe('an item stamped in the future', () => {
     world.run(SEVEN + 2 * HOUR)
     expect(world.polls.length).toBeGreaterThan(2)
     whole(world)
+  })
+
+  it('hides nothing when its time comes while answers come from a cache', () => {
+    const cached = new Map<string, { page: Page; untilMs: number }>()
+    const ahead = burst('ahead', SEVEN + 2 * HOUR, 6 * HOUR, 12)
+    for (const item of ahead) item.timeMs += 25 * MINUTE
+    const world: World = new World({
+      ...plans.free,
+      seed: 1,
+      startMs: SEVEN - 10 * MINUTE,
+      items: [...days(), ...ahead],
+      strange: (page, query) => {
+        const key = JSON.stringify(query)
+        const known = cached.get(key)
+        if (known !== undefined && world.nowMs < known.untilMs) return known.page
+        cached.set(key, { page, untilMs: world.nowMs + HOUR })
+        return page
+      },
+    })
+    world.run(SEVEN + 2 * DAY)
+    whole(world)
+  })
+
+  it('moves the present no further when its time comes, where the clocks are apart', () => {
+    const ahead = burst('ahead', SEVEN + MINUTE, 10 * HOUR, 240)
+    for (const item of ahead) item.timeMs += HOUR
+    const world = played('advanced', ahead, { clockOffMs: 20 * MINUTE })
+    whole(world)
+    // Without them 32 s.
+    expect(meanDelayMs(world)).toBeLessThan(40_000)
   })
 
   it('closes no gap that nobody has read', () => {
