@@ -90,6 +90,7 @@ export function describeLog(name: string, open: OpenLog): void {
           round: null,
           profile: null,
           days: [],
+          firstPage: null,
           countedFromMs: null,
         })
         expect(state.ledger.size).toBe(0)

@@ -8,6 +8,7 @@ import { quotaAt } from '../../governor/quota/ledger.ts'
 import { affordableBackfill } from '../../governor/schedule/backfill-budget.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Failure } from '../../upstream/outcome.ts'
+import type { FirstPage, Head } from '../writer-state/head.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { learnFromPoll, savedProfile, situationOf } from './arrival-learning.ts'
 import { rescanAfterPoll } from './burst.ts'
@@ -187,17 +188,24 @@ function cursorLoopIn({ state }: StepContext, query: UpstreamListQuery, page: Re
  * The very first answer: polling starts at its cursor, and the backfill reads what is older, as far as half of the quota
  * left pays for it. What is older still stays an open gap.
  */
-function takeFirstCursor(context: StepContext, { pageCursor, startMs, coveredToMs }: Polled): void {
-  const { backfillMs } = context.config
+function takeFirstCursor(context: StepContext, { page, pageCursor, startMs, coveredToMs }: Polled): void {
+  const { backfillMs, pageSize } = context.config
   const wantedMs = startMs - backfillMs
   const { fromMs } = backfillBudget(context, wantedMs, coveredToMs)
   const backfill = backfillMs > 0 && fromMs < coveredToMs ? { doneToMs: fromMs, untilMs: coveredToMs } : null
   remember(context, pageCursor)
-  const head = { cursor: pageCursor, lastCleanPollMs: startMs, backfill, countedFromMs: fromMs }
+  const firstPage = firstPageOf(page, pageSize)
+  const head = { cursor: pageCursor, lastCleanPollMs: startMs, backfill, countedFromMs: fromMs, firstPage }
   if (fromMs === wantedMs) return enqueue(context, 'poll', { events: [], head })
   const gap = { ...newGap(context, 'outage', wantedMs, fromMs), retryAtMs: context.nowMs + DAY_MS }
   const openGaps = [...context.state.head.openGaps, gap]
   publish(context, { purpose: 'poll', items: [], opening: gap, first: { ...head, openGaps } })
+}
+
+function firstPageOf({ fresh, times, count, nextCursor }: ReadPage, pageSize: number): FirstPage {
+  const isCut = count >= pageSize || typeof nextCursor === 'string'
+  const oldestMs = times.reduce((oldest, timeMs) => Math.min(oldest, timeMs), Number.POSITIVE_INFINITY)
+  return { hashes: fresh.map(({ hash }) => hash), fromMs: isCut && times.length > 0 ? oldestMs : null }
 }
 
 /** Warns before the first request where half of the quota left does not pay for the whole backfill. */
@@ -231,10 +239,9 @@ function takeNewCursor(context: StepContext, { page, pageCursor, startMs, covere
   remember(context, cursor)
   const fromMs = Math.min(head.lastCleanPollMs ?? startMs, startMs) - FILL_MARGIN_MS
   const gap = newGap(context, 'cursor_refused', fromMs, coveredToMs)
-  // The page goes back beyond the gap: it may show later contents of older items.
-  const isOurs = ({ revision, disclosure }: FetchedItem): boolean =>
-    revision > 1 || disclosure.timeMs >= (head.countedFromMs ?? startMs)
-  const { fetched } = addFetched(takeShared(context, page), page.fresh.filter(isOurs))
+  // The page goes back beyond the gap: it may show later contents of older items, and items of before the stream.
+  const ours = page.fresh.filter((item) => isOfStream(item, head, startMs))
+  const { fetched } = addFetched(takeShared(context, page), ours)
   publish(context, {
     purpose: 'probe',
     items: fetched,
@@ -249,6 +256,20 @@ function takeNewCursor(context: StepContext, { page, pageCursor, startMs, covere
     event: 'gap.opened',
     fields: { gapId: gap.id, cause: gap.cause, from: gap.from, to: gap.to },
   })
+}
+
+/**
+ * True for an item that was not listed before the stream began: it is dated since then, or the first answer would have shown
+ * it and did not.
+ */
+function isOfStream(
+  { revision, hash, disclosure }: FetchedItem,
+  { countedFromMs, firstPage }: Head,
+  startMs: number,
+): boolean {
+  if (revision > 1 || disclosure.timeMs >= (countedFromMs ?? startMs)) return true
+  if (firstPage === null || firstPage.hashes.includes(hash)) return false
+  return firstPage.fromMs === null || disclosure.timeMs > firstPage.fromMs
 }
 
 /** Publishes the new items of a poll, or starts a fill where the page has not all of them. */

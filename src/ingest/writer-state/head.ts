@@ -57,6 +57,14 @@ export interface GoodPoll {
   skewMs: number
 }
 
+/** The page with which the stream began: its items were listed before the stream, so they are not part of it. */
+export interface FirstPage {
+  /** `contentHash` of each readable item. */
+  hashes: readonly string[]
+  /** Time of its oldest item, ms since 1970; null where upstream listed nothing beside these items. */
+  fromMs: number | null
+}
+
 /** What the last commit left: everything a new writer needs to go on. Stored as one row a field, gap and day. */
 export interface Head {
   epoch: string
@@ -81,6 +89,8 @@ export interface Head {
   profile: Profile | null
   /** What the last days of London brought, rising by date; a day without anything may be missing. */
   days: readonly DayRecord[]
+  /** What the very first answer showed; null before it, and where an older version began the stream. */
+  firstPage: FirstPage | null
   /** From which upstream time on days are counted and reconciled; ms since 1970. Null before the first poll. */
   countedFromMs: number | null
 }
@@ -101,6 +111,7 @@ export function unusedHead(epoch: string, sequence: number): Head {
     round: null,
     profile: null,
     days: [],
+    firstPage: null,
     countedFromMs: null,
   }
 }

@@ -64,6 +64,40 @@ describe('the poller', () => {
   })
 })
 
+describe('the page that brings a new cursor, where items are dated before the stream', () => {
+  it.each([40, 300])('brings those listed since it began, and none of %i listed before', (listedBefore) => {
+    const startMs = SEVEN + HOUR
+    const before = burst('old', SEVEN + 30 * MINUTE, 20 * MINUTE, listedBefore)
+    const late = { timeMs: startMs - 11 * MINUTE, visibleMs: startMs + 10 * MINUTE }
+    const items = [
+      ...before,
+      { ...late, guid: 'behind', content: 'behind' },
+      { ...late, guid: before.at(-1)?.guid ?? '', content: 'changed' },
+      ...burst('new', startMs + MINUTE, HOUR, 20),
+    ]
+    const refusedMs = startMs + 20 * MINUTE
+    const world: World = new World({
+      ...plan,
+      ...{ seed: 8, startMs, items, cursorsRefusedAtMs: refusedMs },
+      strange: (page) => ({
+        ...page,
+        items: page.items.filter(
+          ({ text }) => world.nowMs < late.visibleMs || !text.includes(`"old ${listedBefore - 1}"`),
+        ),
+      }),
+    })
+    world.run(refusedMs - MINUTE)
+    world.crash()
+    world.run(startMs + 2 * HOUR)
+    const published = world.store.events
+      .filter(({ type }) => !isGap(type))
+      .map(({ data }) => (JSON.parse(data) as { headline: string }).headline)
+    expect(published).toEqual(expect.arrayContaining(['behind', 'changed']))
+    expect(published.filter((headline) => headline.startsWith('old'))).toEqual([])
+    expect(published).toHaveLength(22)
+  })
+})
+
 it('a revoked key costs one request without the cursor, and no gap where it works again', () => {
   const endMs = SEVEN + 50 * MINUTE
   const world: World = new World({

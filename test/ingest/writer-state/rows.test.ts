@@ -56,8 +56,7 @@ describe('the stored state of the poller', () => {
     expect(state.head).toMatchObject({ epoch: 'Ab3dEf7h', sequence: 41, cursor: 'c"1' })
     expect(state.head.openGaps.map(({ id }) => id)).toEqual(['mk2', 'mk1'])
     expect(state.head.days.map(({ date }) => date)).toEqual(['2026-01-05', '2026-01-06'])
-    const added = ['head/lastGood', 'null'] as const
-    const rows = STORED.toSpliced(STORED.findIndex(([key]) => key === 'head/lastSpendMs') + 1, 0, added)
+    const rows = [...STORED, ['head/lastGood', 'null'] as const, ['head/firstPage', 'null'] as const]
     const byKey = (stored: Iterable<readonly [string, string | null]>) =>
       [...stored].sort(([one], [other]) => (one < other ? -1 : 1))
     expect(byKey([...placeRows(null, claim), ...changedRows(null, state)])).toEqual(byKey(rows))
@@ -102,7 +101,7 @@ describe('the stored state of the poller', () => {
     const first = (await claim()).rows
     const fields = [
       ...['cursor', 'latestTimeMs', 'lastCleanPollMs', 'lastSpendMs', 'lastGood'],
-      ...['backfill', 'sweep', 'round', 'profile', 'countedFromMs'],
+      ...['backfill', 'sweep', 'round', 'profile', 'firstPage', 'countedFromMs'],
     ]
     const written = [...fields.map((field) => `head/${field}`), 'ledger/1767683100000']
     expect([...first.keys()].sort()).toEqual(written.sort())
