@@ -36,6 +36,7 @@ const HINT_ODDS: Readonly<Record<Hint, number>> = { none: 1, short: 1 / 4, long:
  */
 const REPEATED: readonly (readonly [refills: number, odds: number])[] = [
   [16, 12],
+  [10, 4],
   [1, 1.5],
   [0, 1.1],
 ]
@@ -76,8 +77,8 @@ export interface ClassifierState {
   inARow: number
   /** Odds of a spent quota after them. */
   odds: number
-  /** Hint of the last 429; the same hint again adds no evidence. */
-  hint: Hint
+  /** Hints of them; one that came before adds no evidence, nor does its change to another and back. */
+  hints: readonly Hint[]
   /** When the last 429 came, ms since 1970. */
   refusedMs: number
   /** Consecutive verdicts `quota`. */
@@ -115,7 +116,7 @@ export interface Classification {
 export const INITIAL_CLASSIFIER: ClassifierState = {
   inARow: 0,
   odds: 1,
-  hint: 'none',
+  hints: ['none'],
   refusedMs: 0,
   quotasInARow: 0,
   lastQuotaMs: null,
@@ -129,7 +130,8 @@ export function afterSuccess({ lastQuotaMs }: ClassifierState): ClassifierState 
 
 /**
  * Classifies one 429. While our ledger is far from spent, six retries wait for 1.5 refill times, then twice as long, up
- * to 25 s, or exactly for a plausible Retry-After. Otherwise `throttle` and `unknown` wait for 1.5 refill times, then twenty times
+ * to 25 s, or exactly for a plausible Retry-After; and no later 429 that counts as `throttle` waits for longer.
+ * Otherwise `throttle` and `unknown` wait for 1.5 refill times, then twenty times
  * as long, up to five minutes. `quota` waits for its reset, with probes in between.
  */
 export function classify429(
@@ -142,12 +144,12 @@ export function classify429(
   const inARow = state.inARow + 1
   const odds =
     (inARow === 1 ? priorOdds(evidence) : state.odds * repeatedOdds(state, evidence)) *
-    (hint === state.hint ? 1 : HINT_ODDS[hint])
+    (state.hints.includes(hint) ? 1 : HINT_ODDS[hint])
   const isWary = inARow === 1 ? hadQuota(state, nowMs) : state.isWary
   const isTrusting = isFarFromSpent(evidence) && hint !== 'long' && !isWary
   const isAdvised = isTrusting && hint === 'short'
-  const isSoon = isTrusting && inARow <= (isAdvised ? SOON_RETRIES_ADVISED : SOON_RETRIES)
-  const kind = isSoon ? soonKindOf(hint) : kindOf(odds, inARow)
+  const isEarly = isTrusting && inARow <= (isAdvised ? SOON_RETRIES_ADVISED : SOON_RETRIES)
+  const kind = isEarly ? soonKindOf(hint) : kindOf(odds, inARow)
   const quotasInARow = kind === 'quota' ? state.quotasInARow + 1 : 0
   const advisedMs = hint === 'short' ? (retryAfterMs ?? 0) : 0
   const waitMs =
@@ -158,11 +160,12 @@ export function classify429(
           evidence,
           chance,
         )
-      : isSoon
+      : isTrusting
         ? soonWaitMs(inARow, advisedMs, evidence, chance)
         : Math.max(advisedMs, throttleWaitMs(inARow, evidence, chance))
   const lastQuotaMs = kind === 'quota' ? nowMs : state.lastQuotaMs
-  const next = { inARow, odds, hint, refusedMs: nowMs, quotasInARow, lastQuotaMs, isWary }
+  const hints = state.hints.includes(hint) ? state.hints : [...state.hints, hint]
+  const next = { inARow, odds, hints, refusedMs: nowMs, quotasInARow, lastQuotaMs, isWary }
   return { state: next, verdict: { kind, waitMs, advisedMs } }
 }
 

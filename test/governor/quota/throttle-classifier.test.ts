@@ -16,12 +16,21 @@ const REFILL_MS = 2 * SECOND_MS
 
 const middle = (): number => 0.5
 
-/** Verdicts on consecutive 429s, each received when the wait before it was over. */
-function row(length: number, given: Partial<Evidence> = {}, initial: ClassifierState = INITIAL_CLASSIFIER) {
+/**
+ * Verdicts on consecutive 429s, each received when the wait before it was over. `repeating`: times of Retry-After that come
+ * in turn.
+ */
+function row(
+  length: number,
+  given: Partial<Evidence> = {},
+  initial: ClassifierState = INITIAL_CLASSIFIER,
+  repeating: readonly (number | null)[] = [null],
+) {
   let nowMs = NOW_MS
   let state = initial
-  return Array.from({ length }, () => {
-    const evidence = { retryAfterMs: null, leftShare: 0.5, resetMs: null, refillMs: REFILL_MS, nowMs }
+  return Array.from({ length }, (_, index) => {
+    const retryAfterMs = repeating[index % repeating.length] ?? null
+    const evidence = { retryAfterMs, leftShare: 0.5, resetMs: null, refillMs: REFILL_MS, nowMs }
     const classified = classify429(state, { ...evidence, ...given }, middle)
     state = classified.state
     nowMs += classified.verdict.waitMs
@@ -42,12 +51,21 @@ test('with a ledger far from spent, six retries follow within half a minute each
 })
 
 test('a spent quota costs fifteen requests in its first day, one more than with probes after 1, 2, 4 min … 6 h', () => {
-  for (const retryAfterMs of [null, 3 * SECOND_MS, MINUTE_MS, 1e18]) {
-    const waits = row(40, { leftShare: 0.9999, retryAfterMs }).map(({ waitMs }) => waitMs)
+  const forms = [[null], [1], [3], [60], [1e15], [3, null], [null, 3], [1, null], [3, 3, 3, 3, 3, 3, null]]
+  for (const form of forms) {
+    const repeating = form.map((seconds) => (seconds === null ? null : seconds * SECOND_MS))
+    const waits = row(40, { leftShare: 0.9999 }, INITIAL_CLASSIFIER, repeating).map(({ waitMs }) => waitMs)
     let [requests, passedMs] = [1, waits[0] ?? 0]
     for (; passedMs < 24 * HOUR_MS; requests++) passedMs += waits[requests] ?? 0
     expect(requests).toBeLessThanOrEqual(15)
   }
+})
+
+test('where a Retry-After comes and goes, a 429 that counts as a throttle never waits for minutes', () => {
+  const waits = row(8, {}, INITIAL_CLASSIFIER, [3000, 3000, 3000, 3000, 3000, 3000, null])
+    .filter(({ kind }) => kind !== 'quota')
+    .map(({ waitMs }) => waitMs / SECOND_MS)
+  expect(waits).toEqual([...Array(6).fill(3), 25])
 })
 
 test('after a quota that others have spent, 429s are probed as before for three days, then retried soon again', () => {
@@ -123,6 +141,9 @@ test('two probes give a verdict, seven where units are left, with waits between 
         expect(waitMs).toBeLessThanOrEqual(kind === 'quota' ? 6.6 * HOUR_MS : 5.5 * MINUTE_MS)
         const { retryAfterMs } = each
         const isShort = retryAfterMs !== null && retryAfterMs <= 2 * MINUTE_MS
+        const isLong = retryAfterMs !== null && !isShort && retryAfterMs <= 7 * 24 * HOUR_MS
+        if (kind !== 'quota' && isFar && !isLong)
+          expect(waitMs).toBeLessThanOrEqual(Math.max(30 * SECOND_MS, isShort ? retryAfterMs : 0))
         if (kind !== 'quota' && isShort) expect(waitMs).toBeGreaterThanOrEqual(retryAfterMs)
       })
     }),
