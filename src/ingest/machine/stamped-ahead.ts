@@ -69,9 +69,9 @@ export function observeTimes(context: StepContext, times: readonly number[]): vo
   const present = presentMs(context)
   const consensus = sorted[CONSENSUS - 1]
   if (!state.hasDate && consensus !== undefined && isAhead(consensus, present)) observe(consensus)
-  // An item that was stamped ahead shows nothing when its time comes: each would move the present on by the margin.
+  // Items that were ahead of both clocks show nothing when their time comes: each would move the present on by the margin.
   const newest = sorted.find(
-    (timeMs) => !isAhead(timeMs, presentMs(context)) && !state.aheadMs.includes(timeMs),
+    (timeMs) => !isAhead(timeMs, presentMs(context)) && !state.aheadOfClocksMs.includes(timeMs),
   )
   if (newest !== undefined) observe(newest)
 }
@@ -113,7 +113,13 @@ export function usableCursor(
   const latestMs = presentMs(context) + marginMs(context)
   const known = stillAhead(context)
   const ahead = page.times.filter((timeMs) => timeMs > latestMs || known.includes(timeMs))
-  if (!isByDate) state.aheadMs = ahead
+  if (!isByDate) {
+    const clocksMs = context.nowMs + Math.max(0, state.skewMs)
+    const isAheadOfClocks = (timeMs: number): boolean =>
+      state.hasDate && (timeMs > clocksMs || state.aheadOfClocksMs.includes(timeMs))
+    state.aheadMs = ahead
+    state.aheadOfClocksMs = page.times.filter(isAheadOfClocks)
+  }
   const isUsable = ahead.length === 0 && !isRepeated
   state.itemsSinceCursor = isByDate || isUsable ? 0 : page.count
   return isUsable ? page.latestCursor : null

@@ -170,6 +170,8 @@ export interface IngestState {
   newest: NewestItem | null
   /** Times of the items on the last page that are stamped ahead of upstream's present. */
   aheadMs: readonly number[]
+  /** Times of the items on the last page that were ahead of our clock and of upstream's `Date` when they were first seen. */
+  aheadOfClocksMs: readonly number[]
   /** Items that every poll gets again, because the cursor was kept behind an item that is stamped ahead. */
   itemsSinceCursor: number
   /** Nothing is sent before this time. */
@@ -322,6 +324,7 @@ export function initialState(): IngestState {
     hasDate: false,
     newest: null,
     aheadMs: [],
+    aheadOfClocksMs: [],
     itemsSinceCursor: 0,
     blockedUntilMs: 0,
     cursorRefused: false,
