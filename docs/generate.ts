@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { disclosuresRoute } from '../src/api/routes/disclosures-route.ts'
 import { asyncApiRoute, openApiRoute } from '../src/api/routes/document-route.ts'
+import { eventRoute } from '../src/api/routes/event-route.ts'
 import { filterTestRoute } from '../src/api/routes/filter-test-route.ts'
 import { rejectedRoute } from '../src/api/routes/rejected-route.ts'
 import { reportRoute } from '../src/api/routes/report-route.ts'
@@ -324,6 +325,7 @@ export function documentedRoutes(): AnyRoute[] {
   archive.close()
   return [
     pull,
+    eventRoute({ archive, reader, sendBuffers: limits.sendBuffers, topicsOf: () => null }),
     ...feed.routes,
     filterTestRoute(reader, limits.sendBuffers),
     ...endpointRoutes({

@@ -98,7 +98,7 @@ function copyEvents(db: Database, { from, through, copy, laterMs }: Copy): void 
 }
 
 const COPIES = [
-  'INSERT INTO events SELECT sequence + :offset, attributes, data FROM events WHERE :part',
+  'INSERT INTO events(sequence, attributes, data) SELECT sequence + :offset, attributes, data FROM events WHERE :part',
   `INSERT INTO facts SELECT sequence + :offset, time_ms + :later, recorded_ms + :later, type, guid || '-:copy', revision,
    hash, date_id || '-:copy', facts FROM facts WHERE :part`,
   'INSERT INTO items SELECT sequence + :offset, time_ms + :later, NULL FROM items WHERE :part',

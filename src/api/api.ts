@@ -23,6 +23,7 @@ import { referenceRoutes } from './mirror/reference-routes.ts'
 import { descriptionRoute } from './openapi/upstream-document.ts'
 import { disclosuresRoute } from './routes/disclosures-route.ts'
 import { asyncApiRoute, openApiRoute } from './routes/document-route.ts'
+import { eventRoute, type TopicsOf } from './routes/event-route.ts'
 import { filterTestRoute } from './routes/filter-test-route.ts'
 import { createFundGateway, fundsOff } from './routes/fund-gateway.ts'
 import { bridgeMirror } from './routes/mirror-router.ts'
@@ -56,6 +57,7 @@ export interface ApiParts {
   nativeWord: string
   /** Whether requests for fund data may go to the upstream. */
   servesFunds: boolean
+  topicsOf: TopicsOf
   /** Every channel of the product, for `/asyncapi.json`. */
   channels: readonly Channel[]
   clock: Clock
@@ -108,6 +110,7 @@ export function createApi(parts: ApiParts): Api {
     ],
     routes: [
       disclosuresRoute({ reader, clock, limits, stopping: parts.stopping }),
+      eventRoute({ archive, reader, sendBuffers: limits.sendBuffers, topicsOf: parts.topicsOf }),
       filterTestRoute(reader, limits.sendBuffers),
       statusRoute(parts.status, parts.keys.key),
       reportRoute(days),

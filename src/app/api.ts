@@ -5,7 +5,7 @@
 import { type Api, createApi, NO_API } from '../api/api.ts'
 import type { Status } from '../api/routes/status.ts'
 import type { Access } from './access.ts'
-import { productChannels } from './channels.ts'
+import { productChannels, topicsOfEvents } from './channels.ts'
 import { hasRole, type StartContext } from './context.ts'
 import type { LeaderView } from './leader-report.ts'
 import type { Readers } from './readers.ts'
@@ -28,6 +28,7 @@ export function buildApi(
     upstreamNowMs: () => leader.upstreamNowMs(),
     nativeWord: settings.native.word,
     servesFunds: settings.gatewayUnits !== 0,
+    topicsOf: topicsOfEvents(settings),
     channels: productChannels(settings.kafka?.topics ?? null),
   })
   roles.push(...api.roles)

@@ -5,6 +5,7 @@
 import { encodeCursor } from './cursor.ts'
 import { isoMillis } from './dates.ts'
 import { type Disclosure, issuerKey, type ParsedItem, type ParseResult, parseItem } from './disclosure.ts'
+import type { FoundBy } from './purpose.ts'
 
 /** The CloudEvents types of the events. */
 export const PUBLISHED = 'disclosure.published.v1'
@@ -39,14 +40,26 @@ export interface NewEvent {
   /** Upstream's present, ISO 8601, when an item came whose `time` is more than a minute ahead of it; else absent. */
   aheadof?: string
   replacesid: string | null
+  /** How its item was found. Absent of a gap event, and where an older build wrote the event. */
+  foundBy?: FoundBy
   /** JSON text of the upstream item as received, on one line; or of the gap. */
   data: string
   /** `data` as parsed when the item was fetched. Absent in a gap and in an event that was read from a log. */
   item?: ParsedItem
 }
 
+/** What is known of an event beside its text. Each member is absent where it is not known, as where older builds wrote it. */
+export interface Provenance {
+  /** How its item was found; absent of a gap event too. */
+  foundBy?: FoundBy
+  /** When the log stored it, ms since 1970: on Kafka by the broker's clock, else by ours. Absent in the result of a commit. */
+  committedMs?: number
+  /** The Kafka topics that hold it beside that of all events, without their prefix. Absent in the result of a commit. */
+  topics?: readonly string[]
+}
+
 /** An event with its sequence, as the log stores it and readers receive it. */
-export interface Committed extends NewEvent {
+export interface Committed extends NewEvent, Provenance {
   /** Gap-free from 1 inside an epoch. */
   sequence: number
   epoch: string
@@ -73,6 +86,11 @@ export function isGap(type: string): boolean {
   return type.startsWith('bridge.gap.')
 }
 
+/** The id of the event of that revision of an item. */
+export function eventIdOf(guid: string, revision: number): string {
+  return revision === 1 ? guid : `${guid}#${revision}`
+}
+
 /** The revision inside an event id: 1 for `<guid>` itself, n for `<guid>#<n>`. */
 export function revisionOf(id: string, guid: string): number {
   return id === guid ? 1 : Number(id.slice(guid.length + 1))
@@ -86,13 +104,14 @@ export function disclosureEvent(
     revision: number
     recordedMs: number
     late: boolean
+    foundBy?: FoundBy
     /** Upstream's present, ms since 1970, where the item is stamped ahead of it. */
     aheadOfMs?: number
     item?: ParsedItem
   },
 ): NewEvent {
   return {
-    id: held.revision === 1 ? disclosure.guid : `${disclosure.guid}#${held.revision}`,
+    id: eventIdOf(disclosure.guid, held.revision),
     source: '/disclosures/sources/rns',
     type: held.revision === 1 ? PUBLISHED : AMENDED,
     time: RFC_3339.test(disclosure.timestamp) ? disclosure.timestamp : isoMillis(disclosure.timeMs),
@@ -102,6 +121,7 @@ export function disclosureEvent(
     late: held.late,
     ...(held.aheadOfMs !== undefined && { aheadof: isoMillis(held.aheadOfMs) }),
     replacesid: disclosure.replacesGuid,
+    ...(held.foundBy && { foundBy: held.foundBy }),
     data: held.data,
     ...(held.item && { item: held.item }),
   }

@@ -89,7 +89,7 @@ export function logOver(
       open()
       signal.throwIfAborted()
       if (term.lost.aborted) throw fencedError()
-      return claimWriter({ archive, wakeup, faultHooks, closed })
+      return claimWriter({ archive, clock, wakeup, faultHooks, closed })
     },
     follow(after, signal) {
       open()

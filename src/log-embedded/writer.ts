@@ -4,6 +4,7 @@
  */
 import type { Archive } from '../archive/store/archive.ts'
 import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
+import type { Clock } from '../lifecycle/clock.ts'
 import type { Wakeup } from '../lifecycle/wakeup.ts'
 import type { Writer } from '../log/events.ts'
 import type { FaultHooks } from '../log/fault-hooks.ts'
@@ -21,13 +22,14 @@ import { currentFence, raiseFence, readRows, writeRejected, writeRows } from './
 /** What a claim needs; `wakeup` is raised after each commit with events. */
 export interface WriterClaim {
   archive: Archive
+  clock: Clock
   wakeup: Wakeup
   faultHooks: FaultHooks | undefined
   closed: AbortSignal
 }
 
 /** Fences every earlier writer; the writer that continues from what they have stored. */
-export function claimWriter({ archive, wakeup, faultHooks, closed }: WriterClaim): Writer {
+export function claimWriter({ archive, clock, wakeup, faultHooks, closed }: WriterClaim): Writer {
   const { db } = archive
   const claimed = archive.transaction(() => ({ fence: raiseFence(db), ...readPlace(archive) }))
   let { place } = claimed
@@ -48,7 +50,8 @@ export function claimWriter({ archive, wakeup, faultHooks, closed }: WriterClaim
         if (closed.aborted) throw fencedError()
         archive.transaction(() => {
           if (currentFence(db) !== claimed.fence) throw fencedError()
-          archive.write(events)
+          const committedMs = clock.now()
+          archive.write(events.map((event) => ({ ...event, committedMs })))
           writeRejected(db, rejected)
           writeRows(db, placeRows(place, after))
           writeRows(db, rows)

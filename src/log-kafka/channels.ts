@@ -3,7 +3,8 @@
  * retention.
  */
 import { z } from 'zod'
-import { disclosureTypes, gapTypes } from '../core/event.ts'
+import { disclosureTypes, gapTypes, isGap, type NewEvent } from '../core/event.ts'
+import { waysFound } from '../core/purpose.ts'
 import type { Channel, ChannelMessage } from '../http/channel.ts'
 import { disclosureSchema, eventSchema, gapSchema } from '../http/schemas/event-schema.ts'
 import { isoTime, jsonSchema } from '../http/schemas/json-schema.ts'
@@ -12,6 +13,7 @@ import {
   ALL,
   codeTopic,
   GAPS,
+  namedTopics,
   otherTopic,
   REJECTED,
   STATUS,
@@ -77,6 +79,19 @@ export function kafkaChannels({ prefix, settings, status }: DescribedTopics): Ch
   ]
 }
 
+/**
+ * Names in the cluster of the topics that hold an event, beside that of all those in `stored`; where that is absent, those
+ * that its categories name.
+ */
+export function topicsOfEvent(
+  event: Pick<NewEvent, 'type' | 'data'>,
+  stored: readonly string[] | undefined,
+  { prefix, nativeKind }: { prefix: string; nativeKind: string },
+): string[] {
+  const own = stored ?? (isGap(event.type) ? [GAPS] : namedTopics(event, nativeKind))
+  return [ALL, ...own].map((topic) => topicName(prefix, topic))
+}
+
 function categoryTopic(kind: TopicKind, title: string, codes: readonly string[]): OwnParts {
   const other = otherTopic(kind).slice(`${kind}.`.length)
   return {
@@ -137,6 +152,14 @@ function eventHeaders(types: readonly string[]) {
       description: 'Place in this topic, without a hole inside an epoch: 1, 2, 3 …',
       pattern: '^[1-9][0-9]*$',
     }),
+    foundby: z
+      .enum(waysFound)
+      .optional()
+      .describe('Only in the topic of all, and not of gap events: how the item was found.'),
+    topics: z
+      .string()
+      .optional()
+      .describe('Only in the topic of all: the other topics that hold the event, without prefix, by commas.'),
   })
 }
 

@@ -15,6 +15,7 @@ import type { Log } from '../../src/log/log.ts'
 import { newestRejected } from '../support/newest-rejected.ts'
 import { describeRequests } from './requests.ts'
 import {
+  asGiven,
   claimed,
   followed,
   gapFilled,
@@ -253,7 +254,7 @@ export function describeLog(name: string, open: OpenLog): void {
           new Set([writer.state.head.epoch]),
         )
         expect(writer.state.head.sequence).toBe(5)
-        expect(await followed(log, 0, 5)).toEqual([...first, ...second])
+        expect((await followed(log, 0, 5)).map(asGiven)).toEqual([...first, ...second])
       })
 
       it('keeps every attribute of an event as it was given', async () => {
@@ -268,7 +269,24 @@ export function describeLog(name: string, open: OpenLog): void {
         }
         await writer.commit({ events: [odd, sampleEvent(2)] })
         const [stored] = await followed(log, 0, 2)
-        expect(stored).toEqual({ ...odd, sequence: 1, epoch: writer.state.head.epoch })
+        expect(stored && asGiven(stored)).toEqual({ ...odd, sequence: 1, epoch: writer.state.head.epoch })
+      })
+
+      it('stores how each item was found and when it was committed; a gap event was found by nothing', async () => {
+        const writer = await claimed(log)
+        const found = (['poll', 'fill', 'sweep', 'backfill'] as const).map((foundBy, index) => ({
+          ...sampleEvent(index + 1),
+          foundBy,
+        }))
+        await writer.commit({ events: [...found, gapOpened(sampleGap('g'))] })
+        const stored = await followed(log, 0, 5)
+        expect(stored.map(({ foundBy }) => foundBy)).toEqual([
+          ...found.map(({ foundBy }) => foundBy),
+          undefined,
+        ])
+        const [committedMs = 0] = stored.map((event) => event.committedMs)
+        expect(committedMs).toBeGreaterThan(0)
+        for (const event of stored) expect(event.committedMs).toBe(committedMs)
       })
 
       it('keeps the rejected records beside the events, newest last', async () => {

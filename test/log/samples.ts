@@ -83,3 +83,8 @@ export function idsOf(events: readonly { id: string }[]): string[] {
 export function sequencesOf(events: readonly Committed[]): number[] {
   return events.map((event) => event.sequence)
 }
+
+/** The event without what the log adds when it stores it. */
+export function asGiven({ committedMs, topics, ...event }: Committed): Committed {
+  return event
+}

@@ -3,13 +3,13 @@
  * refused. With the embedded log this file is the log itself; with Kafka it is a replica.
  */
 import { encodeCursor } from '../../core/cursor.ts'
-import type { Committed } from '../../core/event.ts'
+import { type Committed, eventIdOf } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
 import type { EarlierEpochs } from '../../log/events.ts'
 import type { Database } from '../../storage/database.ts'
 import { openDatabase } from '../../storage/database.ts'
+import { catchUpLinks, markLinks } from './catch-up.ts'
 import { readEarlierEpochs, sharedThrough, writeEarlierEpochs } from './earlier-epochs.ts'
-import { catchUpLinks, markLinks } from './listings.ts'
 import { removeOldest } from './prune.ts'
 import { insertEvent, readCommitted } from './record.ts'
 import { clearTables, ensureSchema } from './schema.ts'
@@ -145,6 +145,14 @@ function archiveOver(db: Database, nativeKind: string) {
     /** Sequence by event id, for those of these disclosures that are stored up to the sequence `latest`. */
     sequencesOf: (ids: readonly string[], latest: number): ReadonlyMap<string, number> =>
       sequencesOf(db, ids, latest),
+    /** Ids of the events of that guid that are stored up to the sequence `latest`, the oldest revision first. */
+    revisionsOf: (guid: string, latest: number): string[] =>
+      db
+        .prepare<{ revision: number }>(
+          'SELECT revision FROM facts WHERE guid = ? AND sequence <= ? ORDER BY revision',
+        )
+        .all(guid, latest)
+        .map(({ revision }) => eventIdOf(guid, revision)),
     /** When the first event kept was recorded, ms since 1970; null where none is. */
     oldestRecordedMs: (): number | null =>
       db.prepare<{ recorded_ms: number }>('SELECT recorded_ms FROM facts ORDER BY sequence LIMIT 1').get()

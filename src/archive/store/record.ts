@@ -9,8 +9,11 @@ import type { Company, Facts, InstrumentField } from '../../core/filter/facts.ts
 import { companyKey, disclosureFacts, GAP_FACTS, spelling } from '../../core/filter/facts.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Database } from '../../storage/database.ts'
+import { learnGapId } from './gap-ids.ts'
 import { termsOf } from './index-terms.ts'
 import { learnListing } from './listings.ts'
+import { type ProvenanceColumns, provenanceColumns, provenanceOf } from './provenance.ts'
+import { learnReplacement } from './replacements.ts'
 
 interface Derived {
   facts: Facts
@@ -44,11 +47,10 @@ function derive(event: Committed, nativeKind: string): Derived {
  * @throws BridgeError `log_damaged` when its data is no disclosure
  */
 export function insertEvent(db: Database, event: Committed, highMs: number, nativeKind: string): void {
-  db.prepare('INSERT INTO events(sequence, attributes, data) VALUES (?, ?, ?)').run(
-    event.sequence,
-    encodeAttributes(event),
-    event.data,
-  )
+  const { found_by, committed_ms, topics } = provenanceColumns(event)
+  db.prepare(
+    'INSERT INTO events(sequence, attributes, data, found_by, committed_ms, topics) VALUES (?, ?, ?, ?, ?, ?)',
+  ).run(event.sequence, encodeAttributes(event), event.data, found_by, committed_ms, topics)
   insertDerived(db, event, highMs, nativeKind)
 }
 
@@ -77,11 +79,12 @@ export function insertDerived(db: Database, event: Committed, highMs: number, na
   if (timeMs > highMs) {
     db.prepare('INSERT INTO highs(time_ms, sequence) VALUES (?, ?)').run(timeMs, sequence)
   }
-  if (item === null) return
+  if (item === null) return learnGapId(db, event.id, sequence)
   if (item.revision > 1) supersede(db, item, sequence)
   db.prepare('INSERT INTO items(sequence, time_ms) VALUES (?, ?)').run(sequence, item.timeMs)
   learnIssuer(db, facts.issuer, sequence)
   learnListing(db, facts.issuer, sequence)
+  if (event.replacesid !== null) learnReplacement(db, { guid: event.replacesid, by: item.guid, sequence })
 }
 
 function supersede(db: Database, item: { guid: string; revision: number }, sequence: number): void {
@@ -112,7 +115,7 @@ export function publishersUnder(db: Database, field: InstrumentField, identifier
     .map((row) => row.company)
 }
 
-interface CommittedRow {
+interface CommittedRow extends ProvenanceColumns {
   sequence: number
   attributes: string
   data: string
@@ -143,7 +146,7 @@ export function readCommitted(
 ): Committed[] {
   const rows = db
     .prepare<CommittedRow & { time_ms: number }>(
-      `SELECT e.sequence, f.time_ms, e.attributes, e.data
+      `SELECT e.sequence, f.time_ms, e.attributes, e.data, e.found_by, e.committed_ms, e.topics
        FROM events e CROSS JOIN facts f USING (sequence)
        WHERE e.sequence > ? ORDER BY e.sequence LIMIT ?`,
     )
@@ -165,7 +168,8 @@ export function readCommitted(
 export function readUnderived(db: Database, after: number, limit: number, epoch: string): Committed[] {
   return db
     .prepare<CommittedRow>(
-      'SELECT sequence, attributes, data FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?',
+      `SELECT sequence, attributes, data, found_by, committed_ms, topics
+       FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?`,
     )
     .all(after, limit)
     .map((row) => {
@@ -191,6 +195,7 @@ function committedOf(row: CommittedRow, epoch: string): Omit<Committed, 'timeMs'
     ...(attributes.aheadof !== undefined && { aheadof: attributes.aheadof }),
     replacesid: attributes.replacesid ?? null,
     data: row.data,
+    ...provenanceOf(row),
     sequence: row.sequence,
     epoch,
   }

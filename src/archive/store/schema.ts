@@ -22,10 +22,16 @@ const PRIMARY = `
 `
 
 /**
+ * What is known of an event beside its text: see `provenance.ts`. They are columns of `events`, so that a build without them
+ * writes and deletes the same rows.
+ */
+const PROVENANCE = ['found_by TEXT', 'committed_ms INTEGER', 'topics TEXT']
+
+/**
  * Data derived from the events. `facts` is what queries inspect, apart from the events so that a scan reads no items.
  * `items` serves lists by sequence: the time of an item, and the later revision that superseded it. `issuers` names every
- * company that has published under an identifier (`isin …`, `symbol …`), and when it last did; `listings.ts` adds rows of its
- * own. `highs` is the running
+ * company that has published under an identifier (`isin …`, `symbol …`), and when it last did; `listings.ts`,
+ * `replacements.ts` and `gap-ids.ts` add rows of their own. `highs` is the running
  * maximum of time: one row for each event whose time is later than that of every event before it, so the lowest sequence at
  * or after a time is always in it. `terms` and `headlines` are inverted indexes without content; they are FTS5 tables
  * because its segments take the scattered writes of identifiers at a third of the cost of a B-tree over (key, sequence).
@@ -59,7 +65,6 @@ const DERIVED_TABLES = ['facts', 'items', 'issuers', 'highs', 'terms', 'headline
  */
 export function ensureSchema(db: Database): void {
   const version = db.prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version ?? 0
-  if (version === VERSION) return
   if (version > VERSION) {
     throw new BridgeError(
       'log_damaged',
@@ -72,13 +77,24 @@ export function ensureSchema(db: Database): void {
   const setVersion = `PRAGMA user_version = ${VERSION};`
   if (version === 0) {
     db.transaction(() => db.exec(`${PRIMARY} ${DERIVED} ${setVersion}`))
-  } else {
+  } else if (version < VERSION) {
     db.transaction(() => {
       for (const table of DERIVED_TABLES) db.exec(`DROP TABLE IF EXISTS ${table}`)
       db.exec(`${DERIVED} ${setVersion}`)
       setDerivedThrough(db, 0)
     })
   }
+  addProvenance(db)
+}
+
+/** Adds the columns of `events` that a build before them did not make. */
+function addProvenance(db: Database): void {
+  const columns = db.prepare<{ name: string }>("SELECT name FROM pragma_table_info('events')").all()
+  const missing = PROVENANCE.filter((column) => !columns.some(({ name }) => column.startsWith(`${name} `)))
+  if (missing.length === 0) return
+  db.transaction(() => {
+    for (const column of missing) db.exec(`ALTER TABLE events ADD COLUMN ${column}`)
+  })
 }
 
 /** The sequence through which a pending upgrade has come; null where none is pending. */

@@ -3,7 +3,7 @@
  * stay as they are. Each batch is a transaction that records its progress, so a kill costs one batch.
  */
 import type { Database } from '../../storage/database.ts'
-import { markLinks } from './listings.ts'
+import { markLinks } from './catch-up.ts'
 import { insertDerived, readUnderived } from './record.ts'
 import { derivedThrough, setDerivedThrough } from './schema.ts'
 

@@ -10,7 +10,7 @@ import {
   withDay,
 } from '../../core/calendar/day-record.ts'
 import { DAY_MS } from '../../core/durations.ts'
-import type { Purpose } from '../../core/purpose.ts'
+import type { FoundBy } from '../../core/purpose.ts'
 import type { RejectedItem } from '../../log/events.ts'
 import type { FetchedItem, StepContext } from './state.ts'
 import { upstreamNowMs } from './upstream-clock.ts'
@@ -18,44 +18,41 @@ import { upstreamNowMs } from './upstream-clock.ts'
 /** Category code of the item with which upstream marks the end of a day. */
 const END_OF_DAY = 'EOD'
 
-const COUNTED: Readonly<Record<Purpose, keyof DayCounts>> = {
+const COUNTED: Readonly<Record<FoundBy, keyof DayCounts>> = {
   poll: 'polled',
-  probe: 'polled',
   fill: 'filled',
   sweep: 'swept',
   backfill: 'backfilled',
-  gateway: 'polled',
 }
 
 /** What one commit contains. */
 export interface CommitContents {
-  purpose: Purpose
-  items: readonly FetchedItem[]
+  found: readonly FoundItem[]
   rejected: readonly RejectedItem[]
-  /** guids that the overflowing poll itself had, where its fill publishes them. */
-  polled: readonly string[]
+}
+
+/** An item, and how it was found. */
+export interface FoundItem {
+  item: FetchedItem
+  foundBy: FoundBy
 }
 
 /**
  * The records after this commit; the same array where it changes nothing. Items older than the days kept, or later than
  * tomorrow, are not counted.
  */
-export function daysAfter(
-  context: StepContext,
-  { purpose, items, rejected, polled }: CommitContents,
-): readonly DayRecord[] {
+export function daysAfter(context: StepContext, { found, rejected }: CommitContents): readonly DayRecord[] {
   const { calendar } = context.config
   const presentMs = upstreamNowMs(context)
   const oldest = calendar.londonDate(presentMs - (DAYS_KEPT - 2) * DAY_MS)
   const newest = calendar.londonDate(presentMs + DAY_MS)
-  const polledGuids = new Set(polled)
   let { days } = context.state.head
-  for (const { disclosure, revision } of items) {
+  for (const { item, foundBy } of found) {
+    const { disclosure, revision } = item
     const date = calendar.londonDate(disclosure.timeMs)
     if (date < oldest || date > newest) continue
-    const counter = polledGuids.has(disclosure.guid) ? 'polled' : COUNTED[purpose]
     const eodSeen = disclosure.categories.some(({ code }) => code === END_OF_DAY)
-    const counts = { [counter]: 1, ...(revision > 1 && { amended: 1 }) }
+    const counts = { [COUNTED[foundBy]]: 1, ...(revision > 1 && { amended: 1 }) }
     days = withDay(days, date, (day) => withCounts(day, counts, eodSeen))
   }
   if (rejected.length === 0) return days

@@ -8,11 +8,12 @@ import { isoMillis } from '../../core/dates.ts'
 import type { Gap, GapCause, NewEvent } from '../../core/event.ts'
 import { disclosureEvent, GAP_FILLED, GAP_GIVEN_UP, GAP_OPENED, gapEvent } from '../../core/event.ts'
 import type { Purpose } from '../../core/purpose.ts'
+import { FOUND_BY } from '../../core/purpose.ts'
 import { portionsOf } from '../../lifecycle/portions.ts'
 import { COMMIT_LIMIT, type RejectedItem } from '../../log/events.ts'
 import type { OpenGap } from '../writer-state/head.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
-import { daysAfter } from './day-count.ts'
+import { daysAfter, type FoundItem } from './day-count.ts'
 import { isAhead, observeTimes, presentMs } from './stamped-ahead.ts'
 import type { FetchedItem, StepContext } from './state.ts'
 import { upstreamNowMs } from './upstream-clock.ts'
@@ -45,10 +46,10 @@ export interface Publication {
   day?: { date: string; walk: DayWalk }
 }
 
-/** An event of a publication; `item` is null for a gap event. */
+/** An event of a publication; `found` is null for a gap event. */
 interface Entry {
   event: NewEvent
-  item: FetchedItem | null
+  found: FoundItem | null
 }
 
 /** Queues the commits of one publication: one, or a chain where that would hold too many events or too much text. */
@@ -67,20 +68,23 @@ export function publish(context: StepContext, publication: Publication): void {
   // By upstream's clock, like the items around it: a cursor at this position is compared with their times.
   const at = { timeMs: upstreamNowMs(context), recordedMs: context.nowMs }
   const entries: Entry[] = []
-  if (opening !== undefined) entries.push({ event: gapEvent(gapOf(opening), GAP_OPENED, at), item: null })
+  if (opening !== undefined) entries.push({ event: gapEvent(gapOf(opening), GAP_OPENED, at), found: null })
+  const polled = new Set(publication.polled)
   for (const item of inOrder(items)) {
     const { text: data, revision, fetchedMs: recordedMs } = item
-    const held = { item, data, revision, recordedMs }
-    const { timeMs } = item.disclosure
+    const { guid, timeMs } = item.disclosure
+    const foundBy = polled.has(guid) ? 'poll' : FOUND_BY[purpose]
+    const held = { item, data, revision, recordedMs, foundBy }
     const isNormal = !isAhead(timeMs, present)
     const place = isNormal ? { late: timeMs < latestTimeMs } : { late: false, aheadOfMs: present }
     if (isNormal) latestTimeMs = Math.max(latestTimeMs, timeMs)
     else reportAhead(context, item, present)
-    entries.push({ event: disclosureEvent(item.disclosure, { ...held, ...place }), item })
+    const event = disclosureEvent(item.disclosure, { ...held, ...place })
+    entries.push({ event, found: { item, foundBy } })
   }
   if (closing !== undefined) {
     const type = closing.as === 'filled' ? GAP_FILLED : GAP_GIVEN_UP
-    entries.push({ event: gapEvent(closing.gap, type, at), item: null })
+    entries.push({ event: gapEvent(closing.gap, type, at), found: null })
   }
   const chunks = chunksOf(entries, ({ event }) => event.data.length)
   chunks.forEach((chunk, index) => {
@@ -94,8 +98,8 @@ export function publish(context: StepContext, publication: Publication): void {
         ...(isFirst ? first : {}),
         ...(isLast ? last : {}),
         latestTimeMs: chunk.reduce(
-          (latest, { event, item }) =>
-            item === null || event.aheadof !== undefined ? latest : Math.max(latest, event.timeMs),
+          (latest, { event, found }) =>
+            found === null || event.aheadof !== undefined ? latest : Math.max(latest, event.timeMs),
           index === 0 ? beforeMs : context.state.head.latestTimeMs,
         ),
       },
@@ -124,13 +128,13 @@ function rescanFor(context: StepContext, { purpose, items, last }: Publication):
 /** The changes of the days' records with this commit; the first commit starts the count. */
 function daysFor(
   context: StepContext,
-  { purpose, rejected = [], polled = [], day }: Publication,
+  { rejected = [], day }: Publication,
   chunk: readonly Entry[],
   { isFirst, isLast }: { isFirst: boolean; isLast: boolean },
 ): HeadPatch {
   const { head } = context.state
-  const items = chunk.flatMap(({ item }) => item ?? [])
-  const counted = daysAfter(context, { purpose, items, rejected: isFirst ? rejected : [], polled })
+  const found = chunk.flatMap((entry) => entry.found ?? [])
+  const counted = daysAfter(context, { found, rejected: isFirst ? rejected : [] })
   const days: readonly DayRecord[] =
     isLast && day !== undefined
       ? withDay(counted, day.date, (known) => ({ ...known, walk: day.walk }))

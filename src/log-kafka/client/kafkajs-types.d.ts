@@ -118,7 +118,7 @@ declare module 'kafkajs/src/protocol/recordBatch/v0/decoder.js' {
     inTransaction: boolean
     /** The batch is a commit or abort marker. */
     isControlBatch: boolean
-    records: (Omit<KafkaRecord, 'offset'> & { offset: string })[]
+    records: (Omit<KafkaRecord, 'offset' | 'timestampMs'> & { offset: string; timestamp: string })[]
   }
   function decodeRecordBatch(decoder: import('kafkajs/src/protocol/decoder.js')): Promise<RecordBatch>
   namespace decodeRecordBatch {

@@ -13,6 +13,8 @@ import { unavailable } from './faults.ts'
 /** One record. */
 export interface KafkaRecord {
   offset: number
+  /** ms since 1970, by the broker's clock where the topic has append times. */
+  timestampMs: number
   key: Buffer | null
   /** null: the key was deleted. */
   value: Buffer | null
@@ -229,8 +231,9 @@ function committedRecords(
       continue
     }
     if (batch.inTransaction && aborting.has(batch.producerId)) continue
-    for (const { offset, key, value, headers } of batch.records) {
-      if (Number(offset) >= asked) records.push({ offset: Number(offset), key, value, headers })
+    for (const { offset, timestamp, key, value, headers } of batch.records) {
+      if (Number(offset) < asked) continue
+      records.push({ offset: Number(offset), timestampMs: Number(timestamp), key, value, headers })
     }
   }
   return records

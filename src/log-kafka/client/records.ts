@@ -5,6 +5,7 @@
 import { parseTimestamp } from '../../core/dates.ts'
 import { type Committed, cursorOf, type EventType } from '../../core/event.ts'
 import { type RejectedItem, rejectedHash, type StatusMessage } from '../../log/events.ts'
+import { topicsText, withFoundBy, withTopics } from '../../log/provenance-text.ts'
 import { foreignRecord } from './faults.ts'
 import type { AppendedRecord, KafkaRecord } from './partition-protocol.ts'
 
@@ -39,6 +40,14 @@ export function eventRecord(event: Committed, topicSequence: number): NewRecord 
   }
 }
 
+/** The event as a record of `all`, which also says how its item was found and which other topics hold it. */
+export function recordOfAll(event: Committed, topics: readonly string[]): NewRecord {
+  const record = eventRecord(event, event.sequence)
+  const { foundBy } = event
+  const headers = { ...record.headers, ...(foundBy && { foundby: foundBy }), topics: topicsText(topics) }
+  return { ...record, headers }
+}
+
 /**
  * The event of a record of `all`.
  * @throws BridgeError `log_damaged` when the bridge did not write it
@@ -59,6 +68,9 @@ export function eventOf(record: KafkaRecord): Committed {
     late: headerOf(record, 'ce_late') === 'true',
     ...(aheadof !== null && { aheadof }),
     replacesid: headerOf(record, 'ce_replacesid'),
+    ...withFoundBy(headerOf(record, 'foundby')),
+    ...withTopics(headerOf(record, 'topics')),
+    committedMs: record.timestampMs,
     data: record.value?.toString('utf8') ?? damaged(record, 'has no value'),
     sequence: sequenceOf(record),
     epoch: text('ce_epoch'),

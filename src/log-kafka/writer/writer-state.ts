@@ -8,7 +8,7 @@ import { isGap } from '../../core/event.ts'
 import type { EarlierEpochs, RowChanges } from '../../log/events.ts'
 import { storedValue } from '../../log/stored-value.ts'
 import { type CommittedHead, placedRows, placeRows } from '../../log-shared/place-rows.ts'
-import { eventRecord, type NewRecord } from '../client/records.ts'
+import { eventRecord, type NewRecord, recordOfAll } from '../client/records.ts'
 import {
   ALL,
   chooseTopic,
@@ -149,12 +149,13 @@ export function placeEvents(
     return counted
   }
   for (const { event, named } of events) {
-    place(ALL, eventRecord(event, event.sequence))
     const topics = isGap(event.type) ? [GAPS] : named.map((topic) => placeOf(book, topic))
     const missed = topics.filter((topic) => book.unavailable.has(topic))
     for (const topic of new Set(missed)) count(topic)
     const used = topics.map((topic) => (missed.includes(topic) ? sharedTopic(topic) : topic))
-    for (const topic of new Set(used)) place(topic, eventRecord(event, count(topic)))
+    const holding = [...new Set(used)]
+    place(ALL, recordOfAll(event, holding))
+    for (const topic of holding) place(topic, eventRecord(event, count(topic)))
   }
   return { records, counts: after }
 }

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { itemsOf } from '../../../src/core/calendar/day-record.ts'
 import { type PlanName, plans } from '../../../src/core/plans.ts'
+import type { FoundBy } from '../../../src/core/purpose.ts'
 import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
 import { burst, type WorldItem } from '../../support/worlds/world-upstream.ts'
 
@@ -259,6 +260,8 @@ describe('the record of a day', () => {
     expect(filled).toBeGreaterThanOrEqual(100)
     expect(polled).toBeGreaterThanOrEqual(100)
     expect(swept).toBeGreaterThanOrEqual(1)
+    const foundBy = (way: FoundBy) => world.store.events.filter((event) => event.foundBy === way).length
+    expect([foundBy('poll'), foundBy('fill'), foundBy('sweep')]).toEqual([polled, filled, swept])
   })
 
   it('has no end-of-day marker where upstream sent none', () => {
@@ -279,6 +282,8 @@ describe('the record of a day', () => {
     world.run(TUESDAY + DAY)
     const [monday, tuesday] = world.store.head.days
     expect([monday?.date, monday?.backfilled]).toEqual(['2026-01-05', 72])
+    const backfilled = (monday?.backfilled ?? 0) + (tuesday?.backfilled ?? 0)
+    expect(world.store.events.filter(({ foundBy }) => foundBy === 'backfill')).toHaveLength(backfilled)
     expect(tuesday && itemsOf(tuesday)).toBe(120)
   })
 

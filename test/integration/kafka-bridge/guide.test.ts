@@ -188,9 +188,16 @@ describe.skipIf(shared === null)('the guide for Kafka consumers', () => {
   it('the guide names every header of a record, and no other', async () => {
     const [, table = ''] = page.split('\n## Records\n')
     const section = table.split('\n## ')[0] ?? ''
-    const named = [...section.matchAll(/`((?:ce_|content-)[\w-]+)`/g)].map(([, name = '']) => name)
+    const named = [...section.matchAll(/^\| (`.*`) \|/gm)].flatMap(([, names = '']) =>
+      names.split(', ').map((name) => name.replaceAll('`', '')),
+    )
     const sample = eventAt(written + 1)
-    const rare = { late: true, aheadof: sample.time, replacesid: 'urn:newsml:example:1' }
+    const rare = {
+      late: true,
+      aheadof: sample.time,
+      replacesid: 'urn:newsml:example:1',
+      foundBy: 'poll',
+    } as const
     const event = { ...sample, ...rare }
     await writer.commit({ events: [event] })
     const headers = await eventually(

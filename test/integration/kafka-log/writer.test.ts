@@ -44,8 +44,11 @@ function itemWith(n: number, codes: { fca?: string[]; native?: string[]; filler?
 describe.skipIf(brokers.length === 0)('the records of a commit', () => {
   it('carry every attribute as a header, the item as value, the issuer as key', async () => {
     const options = kafkaLogOptions(brokers)
-    const writer = await claimed(logs.open(options))
-    const [event] = await writer.commit({ events: [{ ...itemWith(1, {}), late: true, replacesid: 'urn:0' }] })
+    const log = logs.open(options)
+    const writer = await claimed(log)
+    const [event] = await writer.commit({
+      events: [{ ...itemWith(1, { fca: ['REN'] }), late: true, replacesid: 'urn:0', foundBy: 'fill' }],
+    })
     const [record] = await readTopic(kafkaClient(brokers), `${options.topics.prefix}.all`, 1)
     expect(record).toMatchObject({ key: '213800EXAMPLE0000001', value: event?.data })
     expect(record?.headers).toEqual({
@@ -63,7 +66,12 @@ describe.skipIf(brokers.length === 0)('the records of a commit', () => {
       ce_late: 'true',
       ce_replacesid: 'urn:0',
       ce_topicsequence: '1',
+      foundby: 'fill',
+      topics: 'fca.REN',
     })
+    const [stored] = await followed(log, 0, 1)
+    expect(stored).toMatchObject({ foundBy: 'fill', topics: ['fca.REN'] })
+    expect(Math.abs((stored?.committedMs ?? 0) - Date.now())).toBeLessThan(60_000)
   })
 
   it('are in every topic of their categories, each topic numbered over claims without a gap', async () => {

@@ -3,12 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { decodeCursor } from '../../../src/core/cursor.ts'
 import { isoMillis } from '../../../src/core/dates.ts'
 import { AMENDED, type Committed, PUBLISHED } from '../../../src/core/event.ts'
+import { waysFound } from '../../../src/core/purpose.ts'
 import { rejectedHash } from '../../../src/log/events.ts'
 import type { KafkaRecord } from '../../../src/log-kafka/client/partition-protocol.ts'
 import {
   eventOf,
   eventRecord,
   type NewRecord,
+  recordOfAll,
   rejectedHashOf,
   rejectedOf,
   rejectedRecord,
@@ -39,11 +41,15 @@ const someEvent: fc.Arbitrary<Committed> = fc
       : { ...event, time: isoMillis(event.timeMs) },
   )
 
+/** When the broker appended the records. */
+const APPENDED_MS = 1_767_682_800_000
+
 /** The record as a consumer receives it. */
 function sent({ key, value, headers = {} }: NewRecord): KafkaRecord {
   const bytes = Object.entries(headers).map(([name, given]) => [name, Buffer.from(given)] as const)
   return {
     offset: 7,
+    timestampMs: APPENDED_MS,
     key: key === null ? null : Buffer.from(key),
     value: value === null ? null : Buffer.from(value),
     headers: Object.fromEntries(bytes),
@@ -54,7 +60,19 @@ describe('the record of an event', () => {
   it('decodes to the event', () => {
     fc.assert(
       fc.property(someEvent, (event) => {
-        expect(eventOf(sent(eventRecord(event, 1)))).toEqual(event)
+        expect(eventOf(sent(eventRecord(event, 1)))).toEqual({ ...event, committedMs: APPENDED_MS })
+      }),
+    )
+  })
+
+  it('of all events also says how its item was found and which topics hold it; an unknown way reads as none', () => {
+    fc.assert(
+      fc.property(someEvent, fc.constantFrom(...waysFound), (event, foundBy) => {
+        const record = recordOfAll({ ...event, foundBy }, ['fca.FR', 'native._other'])
+        const stored = { ...event, topics: ['fca.FR', 'native._other'], committedMs: APPENDED_MS }
+        expect(eventOf(sent(record))).toEqual({ ...stored, foundBy })
+        const later = { ...record, headers: { ...record.headers, foundby: 'telepathy' } }
+        expect(eventOf(sent(later))).toEqual(stored)
       }),
     )
   })
@@ -71,7 +89,13 @@ describe('the record of an event', () => {
   })
 
   it('of a foreign producer is damage, with the remedy', () => {
-    const foreign: KafkaRecord = { offset: 3, key: null, value: Buffer.from('{}'), headers: {} }
+    const foreign: KafkaRecord = {
+      offset: 3,
+      timestampMs: 0,
+      key: null,
+      value: Buffer.from('{}'),
+      headers: {},
+    }
     expect(() => eventOf(foreign)).toThrow(
       expect.objectContaining({
         code: 'log_damaged',

@@ -9,7 +9,13 @@ import { TextAssembly, textRecords } from '../../../src/log-kafka/client/text-pa
 function readBack({ key, value, headers = {} }: NewRecord): KafkaRecord {
   const bytes = (text: string | null): Buffer | null => (text === null ? null : Buffer.from(text))
   const marks = Object.entries(headers).map(([name, text]) => [name, Buffer.from(text)])
-  return { offset: 0, key: bytes(key), value: bytes(value), headers: Object.fromEntries(marks) }
+  return {
+    offset: 0,
+    timestampMs: 0,
+    key: bytes(key),
+    value: bytes(value),
+    headers: Object.fromEntries(marks),
+  }
 }
 
 const someText = fc

@@ -13,6 +13,7 @@ function topicOf(texts: readonly string[]): { partitions: PartitionClient; readC
       read += slice.length
       const records = slice.map((text, index) => ({
         offset: offset + index,
+        timestampMs: 0,
         key: null,
         value: Buffer.from(text),
         headers: {},

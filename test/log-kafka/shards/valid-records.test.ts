@@ -14,6 +14,7 @@ function readBack(record: NewRecord, offset: number): KafkaRecord {
   const headers = Object.entries(record.headers ?? {}).map(([name, text]) => [name, Buffer.from(text)])
   return {
     offset,
+    timestampMs: 0,
     key: record.key === null ? null : Buffer.from(record.key),
     value: record.value === null ? null : Buffer.from(record.value),
     headers: Object.fromEntries(headers),

@@ -9,6 +9,7 @@ type Row = readonly [key: string, value: number | null]
 function batch(rows: readonly Row[], how: Partial<ReadBatch> = {}): ReadBatch {
   const records = rows.map(([key, value], offset) => ({
     offset,
+    timestampMs: 0,
     key: Buffer.from(`t/${key}`),
     value: value === null ? null : Buffer.from(JSON.stringify(value)),
     headers: {},
@@ -107,7 +108,9 @@ test('through any writes, missed records and re-reads, reported changes add up t
 test('a value that is not JSON is damage that names its row, in the first reading and later', () => {
   const foreign = (): ReadBatch => ({
     ...batch([]),
-    records: [{ offset: 0, key: Buffer.from('t/a'), value: Buffer.from('{"a":'), headers: {} }],
+    records: [
+      { offset: 0, timestampMs: 0, key: Buffer.from('t/a'), value: Buffer.from('{"a":'), headers: {} },
+    ],
   })
   const damage = expect.objectContaining({
     code: 'log_damaged',

@@ -25,6 +25,7 @@ function over(topics: Record<string, Lying>): { parts: ResolvingParts; decisions
   const records = (list: NewRecord[]): KafkaRecord[] =>
     list.map(({ key, value, headers = {} }, offset) => ({
       offset,
+      timestampMs: 0,
       key: key === null ? null : Buffer.from(key),
       value: value === null ? null : Buffer.from(value),
       headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, Buffer.from(text)])),

@@ -4,10 +4,12 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { disclosuresRoute } from '../../../src/api/routes/disclosures-route.ts'
+import { eventRoute } from '../../../src/api/routes/event-route.ts'
 import { filterTestRoute } from '../../../src/api/routes/filter-test-route.ts'
 import { rejectedRoute } from '../../../src/api/routes/rejected-route.ts'
 import { ticketRoute } from '../../../src/api/routes/ticket-route.ts'
 import { tokenRoutes } from '../../../src/api/routes/token-routes.ts'
+import { topicsOfEvents } from '../../../src/app/channels.ts'
 import type { Reader } from '../../../src/archive/reading/reader.ts'
 import type { ReplicaState } from '../../../src/archive/store/replica-progress.ts'
 import { createApp } from '../../../src/http/app.ts'
@@ -215,6 +217,12 @@ export async function startApi(
   const app = createApp({
     routes: [
       disclosuresRoute({ reader, clock, limits: { ...readerLimits, onRefused }, stopping: stopping.signal }),
+      eventRoute({
+        archive: store.archive,
+        reader,
+        sendBuffers: readerLimits.sendBuffers,
+        topicsOf: topicsOfEvents({ kafka: null, native: { kind: 'Native', word: 'native' } }),
+      }),
       filterTestRoute(reader, readerLimits.sendBuffers),
       ...tokenRoutes({ tokens, clock, logger }),
       ticketRoute(tickets),
