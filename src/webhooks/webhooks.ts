@@ -90,7 +90,13 @@ export class Webhooks {
 
   /** How the deliveries of the endpoints that this process works on stand, by shard and id. */
   standings(): Map<number, Map<string, DeliveryStanding>> {
-    return new Map([...this.#workers].map(([shard, worker]) => [shard, worker.standings()]))
+    const standings = new Map<number, Map<string, DeliveryStanding>>()
+    for (const [shard, worker] of this.#workers) {
+      const own = worker.standings()
+      // A shard without endpoints needs no report.
+      if (own !== null && own.size > 0) standings.set(shard, own)
+    }
+    return standings
   }
 
   /** False while a shard is stuck; the log names it. A process that has no shard is well. */

@@ -22,7 +22,7 @@ import { attemptRoutes } from './attempts/attempt-routes.ts'
 import { endpointRoutes } from './endpoints/endpoint-routes.ts'
 import { rewrapRoute } from './endpoints/re-encrypt-route.ts'
 import { createSecretBox } from './endpoints/secrets.ts'
-import { createHealthOf } from './health/health-of.ts'
+import { createHealthOf, type HealthSources } from './health/health-of.ts'
 import { HealthReports } from './health/health-reports.ts'
 import type { FindEvents } from './replay/replay-window.ts'
 import { wireReplays } from './replay/replay-wiring.ts'
@@ -127,7 +127,8 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
     if (reports !== null) {
       roles.push({ name: 'webhook health of other nodes', run: (signal) => reports.follow(signal) })
     }
-    const standingOf = (id: string) => webhooks?.workerOf(id)?.standing(id) ?? reports?.of(id) ?? null
+    const standingOf: HealthSources['standingOf'] = (endpoint) =>
+      webhooks?.workerOf(endpoint.id)?.standing(endpoint.id) ?? reports?.of(endpoint) ?? null
     const healthOf = createHealthOf({ standingOf, history, reader, clock })
     routes.push(
       rewrapRoute({ endpoints, secrets, clock, logger }),

@@ -23,7 +23,7 @@ const NEW_MS = MINUTE_MS
 /** What it is composed from. */
 export interface HealthSources {
   /** How its deliveries stand; null where no node that delivers has said. */
-  standingOf: (endpointId: string) => DeliveryStanding | null
+  standingOf: (endpoint: Pick<Endpoint, 'id' | 'createdAtMs'>) => DeliveryStanding | null
   history: Pick<AttemptHistory, 'figures'>
   reader: Pick<Reader, 'epoch' | 'latest' | 'read'>
   clock: Clock
@@ -50,7 +50,9 @@ export function createHealthOf({ standingOf, history, reader, clock }: HealthSou
       caller: tenant,
     })
     const wanted = events.filter(({ facts }) => facts.kind !== 'gap' || wantsGaps(filter))
-    return { count: wanted.length, oldestMs: wanted[0]?.recordedMs ?? null }
+    // Items of a filled page are not recorded in the order of the log.
+    const oldestMs = wanted.length === 0 ? null : Math.min(...wanted.map(({ recordedMs }) => recordedMs))
+    return { count: wanted.length, oldestMs }
   }
   const figuresOf = (id: string): AttemptFigures => {
     try {
@@ -62,7 +64,7 @@ export function createHealthOf({ standingOf, history, reader, clock }: HealthSou
   }
   return async (endpoint, untilMs) => {
     const { lastSuccessMs, durationsMs } = figuresOf(endpoint.id)
-    const standing = standingOf(endpoint.id) ?? newStanding(endpoint, reader.epoch, clock.now())
+    const standing = standingOf(endpoint) ?? newStanding(endpoint, reader.epoch, clock.now())
     const mayRead = clock.now() < untilMs
     const after = standing?.unreadAfter ?? null
     const unread =

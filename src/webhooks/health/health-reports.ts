@@ -3,13 +3,14 @@
  * Any node with the role `api` can thus show it. Deliveries depend on none of this.
  */
 import { z } from 'zod'
-import { SECOND_MS } from '../../core/durations.ts'
+import { MINUTE_MS, SECOND_MS } from '../../core/durations.ts'
 import { isBridgeError } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import { followTable } from '../../log/follow-table.ts'
 import type { Log } from '../../log/log.ts'
 import type { Change, Table } from '../../log/tables.ts'
 import type { Logger } from '../../obs/logger.ts'
+import type { Endpoint } from '../../registry/endpoints.ts'
 import type { DeliveryStanding } from '../delivery-state/endpoint-state.ts'
 import { shardOf } from '../worker/shard-of.ts'
 
@@ -17,6 +18,10 @@ import { shardOf } from '../worker/shard-of.ts'
 export const HEALTH_TABLE = 'webhook-health'
 /** Between two looks at what changed. */
 const REPORT_EVERY_MS = 10 * SECOND_MS
+/** What has not changed is published again after this time, as a sign that somebody delivers. */
+const REPEAT_MS = MINUTE_MS
+/** A report that was not followed by another for so long is of a process that stopped: twice the time and a slow log. */
+const STALE_MS = 2.5 * MINUTE_MS
 
 const count = z.int().min(0)
 const standing = z.object({
@@ -42,12 +47,18 @@ const AT_REST: DeliveryStanding = Object.freeze({
 /** The endpoints of the shards of this process, by the number of their shard. */
 export type StandingsByShard = () => ReadonlyMap<number, ReadonlyMap<string, DeliveryStanding>>
 
+/** What was published of a shard last, and when, ms since 1970. */
+interface Published {
+  text: string
+  atMs: number
+}
+
 /** The reports of all nodes. Nothing is known until it follows. */
 export class HealthReports {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #table: Table<Report>
-  readonly #byShard = new Map<string, Report>()
+  readonly #byShard = new Map<string, { report: Report; receivedMs: number }>()
 
   constructor({ log, clock, logger }: { log: Log; clock: Clock; logger: Logger }) {
     this.#clock = clock
@@ -55,10 +66,12 @@ export class HealthReports {
     this.#table = log.table<Report>(HEALTH_TABLE)
   }
 
-  /** How the deliveries of an endpoint stood some seconds ago; null where no node has said. */
-  of(endpointId: string): DeliveryStanding | null {
-    const found = this.#byShard.get(`${shardOf(endpointId)}`)
-    return found === undefined ? null : (found.endpoints[endpointId] ?? AT_REST)
+  /** How the deliveries of an endpoint stood some seconds ago; null where no node has said, or none delivers any more. */
+  of({ id, createdAtMs }: Pick<Endpoint, 'id' | 'createdAtMs'>): DeliveryStanding | null {
+    const found = this.#byShard.get(`${shardOf(id)}`)
+    if (found === undefined || this.#clock.now() - found.receivedMs > STALE_MS) return null
+    // A report from before it was created does not know it.
+    return found.report.endpoints[id] ?? (createdAtMs > found.receivedMs ? null : AT_REST)
   }
 
   /** Reads the reports until the signal aborts. */
@@ -66,14 +79,14 @@ export class HealthReports {
     const onChange = ({ key, value }: Change<unknown>): void => {
       const read = report.safeParse(value).data
       if (read === undefined) this.#byShard.delete(key)
-      else this.#byShard.set(key, read)
+      else this.#byShard.set(key, { report: read, receivedMs: this.#clock.now() })
     }
     await followTable(this.#table, { onChange, onLoaded: () => undefined }, signal)
   }
 
-  /** Publishes the shards of this process when they have changed, until the signal aborts. */
+  /** Publishes the shards of this process when they have changed, and every minute, until the signal aborts. */
   async publish(standings: StandingsByShard, signal: AbortSignal): Promise<void> {
-    const published = new Map<number, string>()
+    const published = new Map<number, Published>()
     while (!signal.aborted) {
       await sleep(this.#clock, REPORT_EVERY_MS, signal)
       if (signal.aborted) return
@@ -86,15 +99,17 @@ export class HealthReports {
   async #publishOne(
     shard: number,
     all: ReadonlyMap<string, DeliveryStanding>,
-    published: Map<number, string>,
+    published: Map<number, Published>,
   ): Promise<void> {
     const restless = [...all].filter(([, one]) => JSON.stringify(one) !== JSON.stringify(AT_REST))
     const row: Report = { kind: 'shard', endpoints: Object.fromEntries(restless) }
     const text = JSON.stringify(row)
-    if (published.get(shard) === text) return
+    const before = published.get(shard)
+    const atMs = this.#clock.now()
+    if (before?.text === text && Math.abs(atMs - before.atMs) < REPEAT_MS) return
     try {
       await this.#table.put(`${shard}`, row)
-      published.set(shard, text)
+      published.set(shard, { text, atMs })
     } catch (error) {
       if (!isBridgeError(error, 'log_unavailable')) throw error
       this.#logger.warn('webhook.health_not_published', { shard, error })

@@ -222,8 +222,9 @@ export class ShardWorker implements EndpointHost {
     return { ...machine.figures(), dead, failingSinceMs, unreadAfter }
   }
 
-  /** The same of all its endpoints, by id. */
-  standings(): Map<string, DeliveryStanding> {
+  /** The same of all its endpoints, by id; null while some are not worked on yet, so the reports of the last owner hold. */
+  standings(): Map<string, DeliveryStanding> | null {
+    if (this.#workers.size < this.#endpoints.size) return null
     return new Map(
       [...this.#workers.keys()].flatMap((id) => {
         const own = this.standing(id)

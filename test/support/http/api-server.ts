@@ -39,11 +39,10 @@ import {
   type AttemptPage,
 } from '../../../src/webhooks/attempts/attempt-record.ts'
 import { attemptRoutes } from '../../../src/webhooks/attempts/attempt-routes.ts'
-import type { DeliveryStanding } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import { endpointRoutes } from '../../../src/webhooks/endpoints/endpoint-routes.ts'
 import { rewrapRoute } from '../../../src/webhooks/endpoints/re-encrypt-route.ts'
 import { createSecretBox, type SecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
-import { createHealthOf } from '../../../src/webhooks/health/health-of.ts'
+import { createHealthOf, type HealthSources } from '../../../src/webhooks/health/health-of.ts'
 import { type ReplayWiring, wireReplays } from '../../../src/webhooks/replay/replay-wiring.ts'
 import type { Attempt, Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { type KeptLine, keepingLogger } from '../keeping-logger.ts'
@@ -121,7 +120,7 @@ export async function startApi(
     /** Allowed webhook targets; by default public hosts. */
     allowNets?: string[]
     /** How the deliveries of endpoints stand; by default no node has said. */
-    standingOf?: (endpointId: string) => DeliveryStanding | null
+    standingOf?: HealthSources['standingOf']
     /** Sends test events and notifications; by default every endpoint accepts them. */
     attempt?: Attempt
   } = {},

@@ -65,7 +65,10 @@ describe('the position of an endpoint', () => {
     const { timeMs, world } = ahead(0)
     await addEvents(world, 1)
     expect(sentIn(world, 1)).toEqual([])
+    // Its deliveries are not loaded yet: the report of the last owner holds.
+    expect(world.worker?.standings()).toBeNull()
     await addEvents(world, 3)
+    expect(world.worker?.standings()?.size).toBe(1)
     expect(world.log.events[2]?.timeMs).toBe(timeMs)
     expect(sentIn(world, 1)).toEqual([4])
     await world.stop()
