@@ -247,6 +247,9 @@ function sendProblem(request: Request, response: Response, problem: HttpProblem)
     response.writeHead(200, EVENT_STREAM_HEADERS).end(eventStream)
     return
   }
+  const { Connection: own } = headers
+  // A header Connection of ours takes the place of Node's, which would say that the connection ends.
+  if (own !== undefined && !response.shouldKeepAlive) headers.Connection = `${own}, close`
   response.writeHead(problem.status, headers)
   if (request.complete || response.shouldKeepAlive) {
     response.end(body)

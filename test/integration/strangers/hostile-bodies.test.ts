@@ -8,29 +8,8 @@ import { systemChance, systemClock } from '../../../src/lifecycle/clock.ts'
 import { loadSettings } from '../../../src/settings/settings.ts'
 import { ADMIN_TOKEN, bridgeEnv, temporaryDirectory } from '../../support/bridge-process.ts'
 import { until } from '../../support/http/api-server.ts'
+import { hostileValues, NEVER_LEGAL } from '../../support/product/hostile-values.ts'
 
-/** JSON texts: some have no form as a JavaScript literal. */
-const kinds: Readonly<Record<string, string>> = {
-  null: 'null',
-  boolean: 'true',
-  negative: '-1',
-  fraction: '0.1',
-  'beyond every number': '1e999',
-  'beyond every integer': '9223372036854775808',
-  'empty text': '""',
-  'long text': JSON.stringify('x'.repeat(1500)),
-  'control characters': '"\\u0000\\u001b[2J\\u009b\\r\\n"',
-  'turned text': '"\\u202e\\u2028\\ufeff"',
-  'half a character': '"\\ud800"',
-  'a name of every object': '"__proto__"',
-  'empty list': '[]',
-  'deep list': '['.repeat(20) + ']'.repeat(20),
-  'object without primitive form': '{"toString":1,"valueOf":1}',
-  'object with a prototype': '{"__proto__":{"toString":1},"constructor":{"prototype":1}}',
-  'object that poses as a list': '{"length":1e9,"0":{"toJSON":1,"toString":null}}',
-}
-/** No member takes these. */
-const NEVER_LEGAL = Object.keys(kinds).filter((kind) => kind.startsWith('object '))
 /** The value itself, and inside what a member may take. */
 const places: readonly ((json: string) => string)[] = [
   (json) => json,
@@ -143,7 +122,7 @@ test('no hostile value in any member of any body is answered with 500', async ()
     if (!isFine) wrong.push(`${operation} ${where} ${kind}: ${status} ${text.slice(0, 100)}`)
   }
   for (const { operation, members } of bodies) {
-    for (const [kind, json] of Object.entries(kinds)) {
+    for (const [kind, json] of Object.entries(hostileValues)) {
       await judge(operation, json, kind, 'the whole body')
       for (const path of members) {
         for (const place of places) {
@@ -154,7 +133,7 @@ test('no hostile value in any member of any body is answered with 500', async ()
     }
   }
   expect(wrong).toEqual([])
-  expect(Object.keys(kinds)).toHaveLength(17)
+  expect(Object.keys(hostileValues)).toHaveLength(17)
   expect(bodies.map(({ operation }) => operation)).toEqual(
     expect.arrayContaining([
       'POST /v1/webhooks',

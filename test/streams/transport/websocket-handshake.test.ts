@@ -53,6 +53,16 @@ describe('before the upgrade to a WebSocket', () => {
     }
   })
 
+  test('426 ends the connection of a client that asks for its end, and no other', async () => {
+    await using api = await startApi()
+    const connectionOf = async (Connection: string | null) => {
+      const { status, headers } = await handshake(api, { Upgrade: null, Connection })
+      return [status, headers.connection]
+    }
+    expect(await connectionOf(null)).toEqual([426, 'Upgrade'])
+    expect(await connectionOf('close')).toEqual([426, 'Upgrade, close'])
+  })
+
   test.each([
     ['below it', 'https://desk.example.evil.example'],
     ['above it', 'https://evil.desk.example'],

@@ -1,6 +1,5 @@
 /** A WebSocket as bytes on a socket, for frames that no well-behaved client would send. */
 import { connect } from 'node:net'
-import type { ApiServer } from '../http/api-server.ts'
 
 /** Bits of the first and second byte of a frame. */
 export const FIN = 0x80
@@ -72,8 +71,8 @@ function shortestLength(length: number): Buffer {
 
 /** Opens a stream, by default with a valid bearer header; resolves after the response 101. */
 export async function openRaw(
-  api: ApiServer,
-  { authorization = api.auth.authorization, answersClose = true, headers = '' } = {},
+  api: { listener: { port: number }; auth: { authorization?: string } },
+  { authorization = api.auth.authorization ?? '', answersClose = true, headers = '' } = {},
 ): Promise<RawStream> {
   const socket = connect({ port: api.listener.port, host: '127.0.0.1', noDelay: true })
   socket.on('error', () => {})
