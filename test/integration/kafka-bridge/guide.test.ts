@@ -188,7 +188,7 @@ describe.skipIf(shared === null)('the guide for Kafka consumers', () => {
   it('the guide names every header of a record, and no other', async () => {
     const [, table = ''] = page.split('\n## Records\n')
     const section = table.split('\n## ')[0] ?? ''
-    const named = [...section.matchAll(/^\| (`.*`) \|/gm)].flatMap(([, names = '']) =>
+    const named = [...section.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, names = '']) =>
       names.split(', ').map((name) => name.replaceAll('`', '')),
     )
     const sample = eventAt(written + 1)
