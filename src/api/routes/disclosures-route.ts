@@ -59,6 +59,8 @@ export function disclosuresRoute(parts: PullParts): Route {
     problems: ['cursor_invalid', 'cursor_too_old', ...pullPlaceProblems],
     async handle(call) {
       const { query, response, caller, gone } = call
+      // First of all, so that a flood of pulls that find no place costs little.
+      takePullPlace(parts.limits, call)
       const filter = parseFilterQuery(query.params)
       const start = readStart(query)
       const end = readEnd(query)
@@ -69,7 +71,6 @@ export function disclosuresRoute(parts: PullParts): Route {
         if (query.params.has(name)) query.refuse(name, 'cannot be combined with before')
       }
       query.check()
-      takePullPlace(parts.limits, call)
       const deadlineMs = parts.clock.now() + wait * 1000
       const signal = AbortSignal.any([gone, parts.stopping, caller.ended])
       const wanted = { start, end, filter, limit, deadlineMs, signal, caller: caller.tokenId }
