@@ -14,9 +14,13 @@ const things: Readonly<Record<string, { make: object; never: string }>> = {
   '/v1/tokens': { make: { tenant: 'owner', scopes: ['events:read'] }, never: 'tok_000000000000000000000' },
 }
 
+/** What every tenant may read: disclosures belong to none. */
+const SHARED = '/v1/disclosures'
+
 const routes = documentedRoutes()
   .filter(({ path }) => path.includes('{'))
   .map((route) => ({ ...route, collection: route.path.slice(0, route.path.indexOf('/{')) }))
+  .filter(({ collection }) => collection !== SHARED)
 
 async function idOf(api: ApiServer, token: string, collection: string): Promise<string> {
   const { status, body } = await ask(api, token, collection, 'POST', things[collection]?.make)

@@ -5,7 +5,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
-import type { Committed, NewEvent } from '../../../../src/core/event.ts'
+import type { Committed } from '../../../../src/core/event.ts'
 import { isBridgeError } from '../../../../src/errors.ts'
 import { NotYetReplicated } from '../../../../src/ingest/poller/not-yet-replicated.ts'
 import { type PollerCommit, PollerWriter } from '../../../../src/ingest/writer-state/poller-writer.ts'
@@ -161,8 +161,8 @@ class Replay {
   }
 }
 
-/** What the log stores of an event; `item` is only a parsed form of `data`. */
-function storedFields({ item: _item, ...stored }: Committed | (NewEvent & { sequence: number })): object {
+/** What the poller gave the log of an event: `item` is only a parsed form of `data`, and time and topics come from the log. */
+function storedFields({ item: _item, committedMs, topics, ...stored }: Partial<Committed>): object {
   return stored
 }
 
