@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Net } from '../../core/ip.ts'
+import { createShares, once } from '../../lifecycle/places.ts'
 import { clientAddress, isTrustedProxy } from './remote-address.ts'
 
 /** Files kept free of streams, for the log, other requests and the upstream. */
@@ -69,7 +70,7 @@ export interface ConnectionSlots {
 /** So many free slots. */
 export function createConnectionSlots(limit: number): ConnectionSlots {
   const perAddress = Math.max(1, Math.floor(limit * ADDRESS_SHARE))
-  const byAddress = createCounts(perAddress)
+  const byAddress = createShares(perAddress)
   let taken = 0
   return {
     limit,
@@ -99,8 +100,8 @@ export type TakeConnection = (remoteAddress: string | undefined) => (() => void)
 /** At most a share of `maxConnections` for each address; none is counted for trusted proxies. */
 export function createConnectionLimit(maxConnections: number, trusted: readonly Net[]): TakeConnection {
   const counts = {
-    other: createCounts(Math.max(1, Math.floor(maxConnections * CONNECTION_SHARES.other))),
-    own: createCounts(Math.max(1, Math.floor(maxConnections * CONNECTION_SHARES.own))),
+    other: createShares(Math.max(1, Math.floor(maxConnections * CONNECTION_SHARES.other))),
+    own: createShares(Math.max(1, Math.floor(maxConnections * CONNECTION_SHARES.own))),
   }
   return (remoteAddress) => {
     const address = clientAddress({ socket: { remoteAddress }, headers: {} }, [])
@@ -121,35 +122,9 @@ export interface TokenSlots {
 
 /** So many slots for each token. */
 export function createTokenSlots(limit: number): TokenSlots {
-  const byToken = createCounts(limit)
+  const byToken = createShares(limit)
   return {
     limit,
     take: ({ tokenId, seesAllTenants }) => (seesAllTenants ? () => {} : byToken.take(tokenId)),
-  }
-}
-
-/** At most `limit` per key; keys without any take no memory. */
-function createCounts(limit: number): { take(key: string): (() => void) | null } {
-  const taken = new Map<string, number>()
-  return {
-    take(key) {
-      const before = taken.get(key) ?? 0
-      if (before >= limit) return null
-      taken.set(key, before + 1)
-      return once(() => {
-        const left = (taken.get(key) ?? 1) - 1
-        if (left > 0) taken.set(key, left)
-        else taken.delete(key)
-      })
-    },
-  }
-}
-
-function once(free: () => void): () => void {
-  let isFree = false
-  return () => {
-    if (isFree) return
-    isFree = true
-    free()
   }
 }
