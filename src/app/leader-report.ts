@@ -3,7 +3,7 @@
  * newest one from the log's status messages.
  */
 import { LeaderReports } from '../archive/leader-reports.ts'
-import { isoMillis } from '../core/dates.ts'
+import { isoMillis, isoOrNull } from '../core/dates.ts'
 import type { LeaderReport } from '../http/schemas/leader-report-schema.ts'
 import type { Ingest } from '../ingest/ingest.ts'
 import type { StartContext } from './context.ts'
@@ -58,8 +58,8 @@ export function leaderView({
       if (own === null) return reports.latest ?? { asOf: null, lastGoodPoll: null, nextPoll: null }
       return {
         asOf: isoMillis(clock.now()),
-        lastGoodPoll: timeOrNull(own.lastGoodPollMs),
-        nextPoll: timeOrNull(own.nextPollMs),
+        lastGoodPoll: isoOrNull(own.lastGoodPollMs),
+        nextPoll: isoOrNull(own.nextPollMs),
       }
     },
     upstreamNowMs() {
@@ -67,8 +67,4 @@ export function leaderView({
       return clock.now() + aheadMs
     },
   }
-}
-
-function timeOrNull(ms: number | null): string | null {
-  return ms === null ? null : isoMillis(ms)
 }

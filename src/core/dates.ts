@@ -100,3 +100,8 @@ export function isoSeconds(ms: number): string {
 export function isoMillis(ms: number): string {
   return new Date(ms).toISOString()
 }
+
+/** The same, for a moment that there may not be. */
+export function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : isoMillis(ms)
+}

@@ -1,6 +1,6 @@
 /** Builds the report of the leader from the poller's state: upstream, next poll, quota and open gaps. */
 import type { Calendar } from '../core/calendar/calendar.ts'
-import { isoMillis } from '../core/dates.ts'
+import { isoMillis, isoOrNull } from '../core/dates.ts'
 import { DAY_MS } from '../core/durations.ts'
 import { quotaAt } from '../governor/quota/ledger.ts'
 import type { Completeness } from '../governor/schedule/daily-reconciliation.ts'
@@ -36,8 +36,8 @@ export function reportOf(
     asOf: isoMillis(nowMs),
     leader: { id: processId, since: isoMillis(sinceMs) },
     upstreamState: state.upstream,
-    lastGoodPoll: timeOrNull(state.lastGoodPollMs),
-    nextPoll: timeOrNull(nextPollAtMs(state)),
+    lastGoodPoll: isoOrNull(state.lastGoodPollMs),
+    nextPoll: isoOrNull(nextPollAtMs(state)),
     quota: {
       ...quota,
       reset: isoMillis(resetMs),
@@ -61,8 +61,4 @@ function recentlyUnreconciled({ head, skewMs }: IngestState, calendar: Calendar,
 /** Upstream's clock minus ours, ms; null before the first good poll. */
 export function aheadMs({ lastGoodPollMs, skewMs }: Pick<IngestState, 'lastGoodPollMs' | 'skewMs'>) {
   return lastGoodPollMs === null ? null : skewMs
-}
-
-function timeOrNull(ms: number | null): string | null {
-  return ms === null ? null : isoMillis(ms)
 }

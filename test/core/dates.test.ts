@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   isoMillis,
+  isoOrNull,
   isoSeconds,
   parseDateBound,
   parseTimeBound,
@@ -182,6 +183,11 @@ describe('formatting a time', () => {
       }),
     )
   })
+})
+
+test('isoOrNull gives null only where there is no moment', () => {
+  expect(isoOrNull(null)).toBeNull()
+  expect(isoOrNull(0)).toBe('1970-01-01T00:00:00.000Z')
 })
 
 describe('an upstream timestamp without a zone', () => {

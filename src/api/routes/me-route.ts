@@ -1,6 +1,6 @@
 /** Serves `GET /v1/me`: whose token the caller shows, and what it may do. */
 import { z } from 'zod'
-import { isoMillis } from '../../core/dates.ts'
+import { isoOrNull } from '../../core/dates.ts'
 import { scopes } from '../../http/auth.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
@@ -31,7 +31,7 @@ export function meRoute(tokens: Pick<Tokens, 'get'>): Route {
         tokenId,
         name: tokens.get(tokenId)?.name ?? null,
         scopes: [...caller.scopes],
-        expiresAt: expiresAtMs === null ? null : isoMillis(expiresAtMs),
+        expiresAt: isoOrNull(expiresAtMs),
       }
       sendJson(response, 200, Buffer.from(JSON.stringify(me)))
     },

@@ -3,7 +3,7 @@
  * one that does not exist; the admin token sees those of all tenants.
  */
 import type { z } from 'zod'
-import { isoMillis } from '../../core/dates.ts'
+import { isoMillis, isoOrNull } from '../../core/dates.ts'
 import { type Caller, tokensLoading } from '../../http/auth.ts'
 import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
 import { HttpProblem } from '../../http/problem.ts'
@@ -150,8 +150,4 @@ function factsOf({ tenant, scopes, name, expiresAtMs, createdAtMs }: Token) {
     expiresAt: isoOrNull(expiresAtMs),
     createdAt: isoMillis(createdAtMs),
   }
-}
-
-function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : isoMillis(ms)
 }

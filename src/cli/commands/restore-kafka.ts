@@ -2,7 +2,7 @@
  * Begins a new epoch in the topics of a mirrored or restored Kafka cluster, for `bridge restore`: sequences continue, and every
  * reader gets a gap event.
  */
-import { isoMillis } from '../../core/dates.ts'
+import { isoOrNull } from '../../core/dates.ts'
 import { knownFcaCodes, knownNativeCodes } from '../../core/filter/categories.ts'
 import { BridgeError, isBridgeError } from '../../errors.ts'
 import { type Absence, countAbsence } from '../../ingest/writer-state/absence.ts'
@@ -68,7 +68,7 @@ export async function restoreOnKafka(options: KafkaRestoreOptions, context: Comm
       return
     }
     const { epoch, absence } = await beginEpoch(log, options, context)
-    const since = absence.sinceMs === null ? null : isoMillis(absence.sinceMs)
+    const since = isoOrNull(absence.sinceMs)
     const { units } = absence
     if (json) {
       stdout(JSON.stringify({ restored: true, epoch, previousEpoch, sequence, since, units }))

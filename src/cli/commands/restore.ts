@@ -2,7 +2,7 @@
  * Runs `bridge restore`: puts a backup of the embedded log into the place of the present one and begins a new epoch, so that
  * every reader gets a gap event.
  */
-import { isoMillis } from '../../core/dates.ts'
+import { isoMillis, isoOrNull } from '../../core/dates.ts'
 import { BridgeError } from '../../errors.ts'
 import { type Absence, countAbsence } from '../../ingest/writer-state/absence.ts'
 import { type StagedRestore, stageRestore } from '../../log-embedded/restore.ts'
@@ -83,7 +83,7 @@ function restore(backup: string, settings: Settings, context: RestoreContext): v
     const stored = { epoch, sequence, rows: staged.rows }
     const absence = countAbsence(stored, { plan: { ...plan, gatewayUnits }, calendar }, { sinceMs, nowMs })
     for (const line of planLines(dataDir, staged, absence, isDry)) stderr(line)
-    const since = absence.sinceMs === null ? null : isoMillis(absence.sinceMs)
+    const since = isoOrNull(absence.sinceMs)
     const result = { previousEpoch: epoch, sequence, time, takenAt, since, units: absence.units }
     const done = isDry ? { epoch: null, replaced: null } : staged.replace(absence.rows)
     if (json) stdout(JSON.stringify({ restored: !isDry, ...done, ...result }))

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { attemptOutcomes } from '../../core/attempt-end.ts'
-import { isoMillis } from '../../core/dates.ts'
+import { isoMillis, isoOrNull } from '../../core/dates.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
 import { timedId } from '../../registry/ids.ts'
 import { attemptPhases } from '../send/attempt-timer.ts'
@@ -88,7 +88,7 @@ export function deliveryView({
   nextMs,
   lastStatus,
 }: KeptDelivery): z.infer<typeof deliverySchema> {
-  const nextAttempt = nextMs === null ? null : isoMillis(nextMs)
+  const nextAttempt = isoOrNull(nextMs)
   return { eventId, sequence, state, attempts, nextAttempt, lastStatus }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Reader } from '../../archive/reading/reader.ts'
 import { decodeCursor } from '../../core/cursor.ts'
-import { isoMillis } from '../../core/dates.ts'
+import { isoOrNull } from '../../core/dates.ts'
 import { DAY_MS, MINUTE_MS } from '../../core/durations.ts'
 import { wantsGaps } from '../../core/filter/webhook-opt-in.ts'
 import { isBridgeError } from '../../errors.ts'
@@ -102,8 +102,4 @@ function percentile(values: readonly number[], share: number): number | null {
 
 function earlier(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.min(one, other)
-}
-
-function isoOrNull(atMs: number | null): string | null {
-  return atMs === null ? null : isoMillis(atMs)
 }
