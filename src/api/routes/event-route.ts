@@ -3,12 +3,12 @@
  * topics, how it was found and when it was committed.
  */
 import { z } from 'zod'
-import { findEvent, type Lookup, type OneEvent } from '../../archive/reading/one-event.ts'
+import { eventAt, findSequence } from '../../archive/reading/one-event.ts'
 import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import type { Archive } from '../../archive/store/archive.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
-import { isoMillis } from '../../core/dates.ts'
+import { isoOrNull } from '../../core/dates.ts'
 import { dataBytes, type EventType } from '../../core/event.ts'
 import { waysFound } from '../../core/purpose.ts'
 import type { SendBuffers } from '../../http/bounds/send-buffers.ts'
@@ -59,11 +59,18 @@ const detailsSchema = z.object({
   ).nullable(),
 })
 
+const NO_EVENT = 'no event has this id or sequence'
+
 /** The route. Every node with the role answers from its copy of the log. */
 export function eventRoute({ archive, reader, sendBuffers, topicsOf }: EventParts): Route {
-  const find = (name: string): OneEvent => {
+  const sequenceOf = (name: string): number => {
     requireCompleteReplica(reader.replica)
-    return required(findEvent(archive, reader, name), reader)
+    const found = findSequence(archive, reader, name)
+    if (found.kind === 'missing') throw new HttpProblem('not_found', NO_EVENT)
+    if (found.kind === 'found') return found.sequence
+    throw new HttpProblem('cursor_too_old', 'the event of this sequence is no longer kept', {
+      extra: { oldest: reader.cursorAt(reader.oldest - 1) },
+    })
   }
   return {
     method: 'GET',
@@ -74,11 +81,13 @@ export function eventRoute({ archive, reader, sendBuffers, topicsOf }: EventPart
     parameters: {},
     answers: { 200: { meaning: 'The event.', schema: eventSchema.extend(detailsSchema.shape) } },
     problems: ['cursor_too_old', 'unavailable'],
-    requireTarget: ({ segment }) => void find(segment('id')),
+    requireTarget: ({ segment }) => void sequenceOf(segment('id')),
     async handle({ query, response, segment }) {
       query.check()
-      const { event, revisions, replacedBy, provenance } = find(segment('id'))
-      const { foundBy = null, committedMs } = provenance
+      const found = eventAt(archive, reader, sequenceOf(segment('id')))
+      if (found === undefined) throw new HttpProblem('not_found', NO_EVENT)
+      const { event, revisions, replacedBy, provenance } = found
+      const { foundBy = null, committedMs = null } = provenance
       const data = dataBytes(event.json).toString()
       const topics = topicsOf({ type: event.type, data }, provenance.topics)
       const details: z.infer<typeof detailsSchema> = {
@@ -86,25 +95,12 @@ export function eventRoute({ archive, reader, sendBuffers, topicsOf }: EventPart
         replacedBy,
         topics: topics && [...topics],
         foundBy,
-        committedTime: committedMs === undefined ? null : isoMillis(committedMs),
+        committedTime: isoOrNull(committedMs),
       }
       const body = withDetails(event, details)
       sendBuffers.retainUntilOut(body, response)
       sendJson(response, 200, body)
     },
-  }
-}
-
-function required(found: Lookup, reader: Reader): OneEvent {
-  switch (found.kind) {
-    case 'found':
-      return found
-    case 'dropped':
-      throw new HttpProblem('cursor_too_old', 'the event of this sequence is no longer kept', {
-        extra: { oldest: reader.cursorAt(reader.oldest - 1) },
-      })
-    case 'missing':
-      throw new HttpProblem('not_found', 'no event has this id or sequence')
   }
 }
 

@@ -12,7 +12,6 @@ import type { Reader } from './reader.ts'
 
 /** An event, and what is known of it. */
 export interface OneEvent {
-  kind: 'found'
   event: StoredEvent
   /** Ids of the events of its item that are kept, oldest first; empty for a gap event. */
   revisions: readonly string[]
@@ -21,25 +20,32 @@ export interface OneEvent {
   provenance: Provenance
 }
 
-/** What a search by id or sequence finds; `dropped`: the log had that sequence and no longer keeps it. */
-export type Lookup = OneEvent | { kind: 'missing' } | { kind: 'dropped' }
+/** Where an event is; `dropped`: the log had that sequence and no longer keeps it. */
+export type Lookup = { kind: 'found'; sequence: number } | { kind: 'missing' } | { kind: 'dropped' }
 
 /** A sequence as a client writes it, with or without the zeros of the event. */
 const SEQUENCE = /^0*[1-9]\d{0,14}$/
 
-/** Finds it among the events that readers see. An id that looks like a sequence is an id. */
-export function findEvent(archive: Archive, reader: Pick<Reader, 'latest'>, name: string): Lookup {
-  const { db } = archive
-  const { latest } = reader
-  const sequence = archive.sequencesOf([name], latest).get(name) ?? sequenceOfGap(db, name) ?? numberOf(name)
+/** Finds its sequence among the events that readers see. An id that looks like a sequence is an id. Reads no text. */
+export function findSequence(archive: Archive, { latest }: Pick<Reader, 'latest'>, name: string): Lookup {
+  const byId = archive.sequencesOf([name], latest).get(name) ?? sequenceOfGap(archive.db, name)
+  const sequence = byId ?? numberOf(name)
   if (sequence === null || sequence > latest) return { kind: 'missing' }
-  if (sequence < archive.oldest) return { kind: 'dropped' }
+  return sequence < archive.oldest ? { kind: 'dropped' } : { kind: 'found', sequence }
+}
+
+/** The event of that sequence, with the revisions and replacements that readers see; undefined where it is not stored. */
+export function eventAt(
+  archive: Archive,
+  { latest }: Pick<Reader, 'latest'>,
+  sequence: number,
+): OneEvent | undefined {
+  const { db } = archive
   const event = storedEvent(db, sequence, archive.epoch ?? '')
-  if (event === undefined) return { kind: 'missing' }
+  if (event === undefined) return undefined
   const item = db.prepare<{ guid: string | null }>('SELECT guid FROM facts WHERE sequence = ?').get(sequence)
   const guid = item?.guid ?? null
   return {
-    kind: 'found',
     event,
     revisions: guid === null ? [] : archive.revisionsOf(guid, latest),
     replacedBy: guid === null ? null : replacementOf(db, guid, latest),

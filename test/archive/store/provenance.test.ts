@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { findEvent } from '../../../src/archive/reading/one-event.ts'
+import { eventAt, findSequence } from '../../../src/archive/reading/one-event.ts'
 import { type Archive, openArchive } from '../../../src/archive/store/archive.ts'
 import type { Committed } from '../../../src/core/event.ts'
 import { encodeAttributes } from '../../../src/core/event.ts'
@@ -24,9 +24,10 @@ const COLUMNS = ['found_by', 'committed_ms', 'topics']
 
 /** What is found of the event of that name. */
 function found(archive: Archive, name: string) {
-  const one = findEvent(archive, archive, name)
-  if (one.kind !== 'found') return one.kind
-  return { sequence: one.event.sequence, replacedBy: one.replacedBy, ...one.provenance }
+  const place = findSequence(archive, archive, name)
+  if (place.kind !== 'found') return place.kind
+  const one = eventAt(archive, archive, place.sequence)
+  return one && { sequence: one.event.sequence, replacedBy: one.replacedBy, ...one.provenance }
 }
 
 /** Removes what a build without provenance would not have written after the event of that sequence. */
