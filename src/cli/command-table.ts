@@ -63,6 +63,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     does: 'print one event by its id or sequence',
     load: async () => (await import('./commands/get.ts')).getCommand,
   },
+  rejected: {
+    does: 'list the items that could not be read, or print them as they came',
+    load: async () => (await import('./commands/rejected.ts')).rejectedCommand,
+  },
   filters: {
     does: 'show which of the last events a filter would have matched',
     load: async () => (await import('./commands/filters.ts')).filtersCommand,
@@ -71,9 +75,13 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     does: 'post its events to a local URL as signed webhooks',
     load: async () => (await import('./commands/listen.ts')).listenCommand,
   },
+  me: {
+    does: 'show whose token the commands use, and what it may do',
+    load: async () => (await import('./commands/tokens/me.ts')).meCommand,
+  },
   tokens: {
     does: 'create, list and delete API tokens of a running bridge',
-    load: async () => (await import('./commands/tokens.ts')).tokensCommand,
+    load: async () => (await import('./commands/tokens/tokens.ts')).tokensCommand,
   },
   webhooks: {
     does: 'create, change, list, test, replay and delete webhook endpoints of a running bridge',

@@ -1,4 +1,5 @@
 /** Sends the API requests of commands, and prints lists page by page, with a header over their columns. */
+import { BridgeError } from '../../errors.ts'
 import type { CommandContext } from '../terminal/context.ts'
 import { type Column, headerRow, tableRow } from '../terminal/table.ts'
 import { harmless, painter } from '../terminal/text.ts'
@@ -23,6 +24,8 @@ export interface ListOutput {
   /** One line of JSON per entry, in place of rows. */
   json: boolean | undefined
   columns: readonly Column<ResponseFields>[]
+  /** Prints an entry as this line, safe to print and without a header, in place of a row. */
+  line?: ((entry: ResponseFields) => string) | undefined
   /** Printed on stderr for an empty list. */
   none: string
   /** Upper limit of entries; all where it is left out. */
@@ -36,7 +39,7 @@ export interface ListOutput {
 export async function printList(
   send: SendRequest,
   path: string,
-  { json, columns, none, most = Number.POSITIVE_INFINITY }: ListOutput,
+  { json, columns, line, none, most = Number.POSITIVE_INFINITY }: ListOutput,
   { stdout, stderr, signal, outputGone, colour }: CommandContext,
 ): Promise<void> {
   const paint = painter(colour)
@@ -46,15 +49,32 @@ export async function printList(
   while (after !== null && count < most && !signal.aborted && !outputGone.aborted) {
     const page = fieldsOf(await send({ method: 'GET', path: `${start}${after}` }))
     const entries: unknown[] = Array.isArray(page.data) ? page.data.slice(0, most - count) : []
-    if (json !== true && count === 0 && entries.length > 0) stdout(headerRow(columns, paint))
-    for (const entry of entries) {
-      stdout(json === true ? JSON.stringify(entry) : tableRow(columns, fieldsOf(entry), paint))
-    }
+    const lineOf = json === true ? (entry: ResponseFields) => JSON.stringify(entry) : line
+    if (lineOf === undefined && count === 0 && entries.length > 0) stdout(headerRow(columns, paint))
+    for (const entry of entries.map(fieldsOf)) stdout(lineOf?.(entry) ?? tableRow(columns, entry, paint))
     count += entries.length
     const { next } = page
     after = typeof next === 'string' && entries.length > 0 ? `&after=${encodeURIComponent(next)}` : null
   }
   if (count === 0) stderr(none)
+}
+
+const DEFAULT_LIMIT = 100
+const MOST = 1_000_000
+
+/** The line of a list's help about its flag `--limit`. */
+export const LIMIT_HELP = `  --limit N             only the newest N; default ${DEFAULT_LIMIT}`
+
+/**
+ * The upper limit of entries that `--limit` gives to that command.
+ * @throws BridgeError `usage`
+ */
+export function limitOf(name: string, limit = DEFAULT_LIMIT.toString()): number {
+  const count = /^\d{1,7}$/.test(limit) ? Number(limit) : 0
+  if (count >= 1 && count <= MOST) return count
+  throw new BridgeError('usage', `--limit must be a whole number from 1 to ${MOST}`, {
+    hint: `bridge ${name} --help lists the flags.`,
+  })
 }
 
 /** The members of a response. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { type ApiServer, startApi, TOKEN } from '../../support/http/api-server.ts'
+import { startApi, TOKEN } from '../../support/http/api-server.ts'
 import { ask, tokenOf } from '../../support/http/ask.ts'
+import { reject } from '../../support/http/rejected-items.ts'
 
 const item = (number: number, raw = `{"headline":"item ${number}"`) => ({
   raw,
@@ -8,16 +9,6 @@ const item = (number: number, raw = `{"headline":"item ${number}"`) => ({
   guid: number % 2 === 0 ? `guid-${number}` : null,
   recordedtime: `2026-06-01T06:00:0${number}.000Z`,
 })
-
-/** Sets these items aside, as the poller does. */
-async function reject(api: ApiServer, ...items: ReturnType<typeof item>[]): Promise<void> {
-  const signal = new AbortController().signal
-  const term = await api.log.campaign(signal)
-  const writer = await api.log.claim(term, signal)
-  for (const one of items) await writer.commit({ events: [], rejected: [one] })
-  await writer.release()
-  await term.end()
-}
 
 test('rejected items come as they were, newest first, page by page to a null next', async () => {
   await using api = await startApi()

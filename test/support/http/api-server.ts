@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import { disclosuresRoute } from '../../../src/api/routes/disclosures-route.ts'
 import { eventRoute } from '../../../src/api/routes/event-route.ts'
 import { filterTestRoute } from '../../../src/api/routes/filter-test-route.ts'
+import { meRoute } from '../../../src/api/routes/me-route.ts'
 import { rejectedRoute } from '../../../src/api/routes/rejected-route.ts'
 import { ticketRoute } from '../../../src/api/routes/ticket-route.ts'
 import { tokenRoutes } from '../../../src/api/routes/token-routes.ts'
@@ -226,6 +227,7 @@ export async function startApi(
       ...tokenRoutes({ tokens, clock, logger }),
       ticketRoute(tickets),
       rejectedRoute(log),
+      meRoute(tokens),
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({
         endpoints,

@@ -4,15 +4,17 @@
  */
 import { attemptOutcomes } from '../../../core/attempt-end.ts'
 import { BridgeError } from '../../../errors.ts'
-import { column, printableText, printList, type ResponseFields } from '../../client/lists.ts'
+import {
+  column,
+  LIMIT_HELP,
+  limitOf,
+  printableText,
+  printList,
+  type ResponseFields,
+} from '../../client/lists.ts'
 import type { Column } from '../../terminal/table.ts'
 import type { Tone } from '../../terminal/text.ts'
 import { endpointVerb } from './verb.ts'
-
-const DEFAULT_LIMIT = 100
-const MOST = 1_000_000
-
-const LIMIT_HELP = `  --limit N             only the newest N; default ${DEFAULT_LIMIT}`
 
 const attemptColumns: readonly Column<ResponseFields>[] = [
   column('AT', 'at', 24),
@@ -49,7 +51,7 @@ ${LIMIT_HELP}`,
     const failed = attemptOutcomes.filter((outcome) => outcome !== 'ok').join(',')
     const query = queryOf('outcome', values.failed === true ? failed : values.outcome)
     const none = 'no such attempts in the last week'
-    const output = { json, columns: attemptColumns, none, most: mostOf('attempts', values) }
+    const output = { json, columns: attemptColumns, none, most: limitOf('webhooks attempts', values.limit) }
     await printList(send, `${path}/attempts${query}`, output, context)
   },
 )
@@ -81,19 +83,15 @@ ${LIMIT_HELP}`,
   },
   async ({ values, json, path, send }, context) => {
     const none = 'no such deliveries with an attempt in the last week'
-    const output = { json, columns: deliveryColumns, none, most: mostOf('deliveries', values) }
+    const output = {
+      json,
+      columns: deliveryColumns,
+      none,
+      most: limitOf('webhooks deliveries', values.limit),
+    }
     await printList(send, `${path}/deliveries${queryOf('state', values.state)}`, output, context)
   },
 )
-
-/** @throws BridgeError `usage` */
-function mostOf(verb: string, { limit = DEFAULT_LIMIT.toString() }: { limit?: string | undefined }): number {
-  const count = /^\d{1,7}$/.test(limit) ? Number(limit) : 0
-  if (count >= 1 && count <= MOST) return count
-  throw new BridgeError('usage', `--limit must be a whole number from 1 to ${MOST}`, {
-    hint: `bridge webhooks ${verb} --help lists the flags.`,
-  })
-}
 
 function queryOf(parameter: string, value: string | undefined): string {
   return value === undefined ? '' : `?${parameter}=${encodeURIComponent(value)}`

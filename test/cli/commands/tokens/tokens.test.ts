@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { tokensCommand } from '../../../src/cli/commands/tokens.ts'
-import { startApi, TOKEN } from '../../support/http/api-server.ts'
-import { testContext } from '../command-context.ts'
+import { tokensCommand } from '../../../../src/cli/commands/tokens/tokens.ts'
+import { startApi, TOKEN } from '../../../support/http/api-server.ts'
+import { testContext } from '../../command-context.ts'
 
 interface Failure {
   code: string

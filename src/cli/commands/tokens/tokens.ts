@@ -9,12 +9,12 @@ import {
   printList,
   type ResponseFields,
   requesterOf,
-} from '../client/lists.ts'
-import type { RefusalWords } from '../client/refusal.ts'
-import { requestFlags, TARGET_HELP } from '../client/target.ts'
-import { command, noun } from '../terminal/command.ts'
-import type { Column } from '../terminal/table.ts'
-import { harmless } from '../terminal/text.ts'
+} from '../../client/lists.ts'
+import type { RefusalWords } from '../../client/refusal.ts'
+import { requestFlags, TARGET_HELP } from '../../client/target.ts'
+import { command, noun } from '../../terminal/command.ts'
+import type { Column } from '../../terminal/table.ts'
+import { harmless } from '../../terminal/text.ts'
 
 const createFlags = {
   ...requestFlags,
