@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { createCalendar } from '../src/core/calendar/calendar.ts'
+import { DAY_MS, HOUR_MS, WEEK_MS } from '../src/core/durations.ts'
 import { plans } from '../src/core/plans.ts'
 import { type Pacing, plannedPacing } from '../src/governor/schedule/pacing.ts'
 import { placeOf, type Simulated, simulate } from './support/polling-simulation.ts'
@@ -26,9 +27,6 @@ import {
   typicalDays,
 } from './support/polling-yardsticks.ts'
 
-const DAY_MS = 86_400_000
-const WEEK_MS = 7 * DAY_MS
-const HOUR_MS = 3_600_000
 /** Weeks that are measured by default, after one week of learning. */
 const WEEKS = 2
 /** Weeks that make up the expected days: with fewer, a timetable would fit their random noise. */

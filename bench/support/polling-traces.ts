@@ -5,11 +5,10 @@
 import { createCalendar } from '../../src/core/calendar/calendar.ts'
 import { intensity } from '../../src/core/calendar/intensity.ts'
 import { type SeededChance, seededChance } from '../../src/core/chance.ts'
+import { DAY_MS, HOUR_MS } from '../../src/core/durations.ts'
 import { createIssuers } from '../../src/sandbox/market/issuers.ts'
 import { normalDay } from '../../src/sandbox/market/scenario.ts'
 
-const DAY_MS = 86_400_000
-const HOUR_MS = 3_600_000
 const ITEMS_A_DAY = 1900
 /** The total of a day differs by so much, as a share (2,100 to 2,710 were counted where 2,280 are usual). */
 const DAY_SPREAD = 0.07

@@ -3,6 +3,7 @@
  * and the one that knows every item; and computes delays.
  */
 import type { Calendar } from '../../src/core/calendar/calendar.ts'
+import { DAY_MS, WEEK_MS } from '../../src/core/durations.ts'
 import { createForecaster, ratePeriods, rootsUntil } from '../../src/governor/arrivals/forecast.ts'
 import { firstProfile } from '../../src/governor/arrivals/profile.ts'
 import { type Arrivals, bestTimetable, delayOf } from './best-timetable.ts'
@@ -10,7 +11,6 @@ import { placeOf } from './polling-simulation.ts'
 import type { Trace } from './polling-traces.ts'
 
 const DAY_S = 86_400
-const DAY_MS = 86_400_000
 /** What arrives within a second counts at its end, half a second late in the mean. */
 const HALF_A_SECOND = 0.5
 /**
@@ -23,7 +23,6 @@ const LEAST_NEIGHBOURS = 30
 const NOTHING = 1e-12
 /** Of sums of a million terms, as a share. */
 const ROUNDING = 1e-9
-const WEEK_MS = 7 * DAY_MS
 
 /** Seconds from the moment at which items became visible to the one at which they were found. */
 export interface Delays {

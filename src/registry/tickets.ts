@@ -4,13 +4,14 @@
  * seconds. An EventSource reconnects with the same address, so its ticket also resumes, for twelve hours.
  */
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { HOUR_MS } from '../core/durations.ts'
 import { type Caller, settingsCaller } from '../http/auth.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 
 /** Life of a ticket that has opened nothing. */
 export const TICKET_LIFE_MS = 30_000
 /** How long after that an EventSource may resume with its ticket. */
-export const TICKET_RESUME_MS = 12 * 3_600_000
+export const TICKET_RESUME_MS = 12 * HOUR_MS
 /**
  * Most tickets that a node remembers as used: five times the default of BRIDGE_STREAM_MAX_CLIENTS inside one life. Each
  * takes about 100 bytes.

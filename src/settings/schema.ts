@@ -3,6 +3,7 @@
  * `docs/configuration.md` derive from it.
  */
 import { z } from 'zod'
+import { HOUR_MS, WEEK_MS } from '../core/durations.ts'
 import { isNet } from '../core/ip.ts'
 import { planNames } from '../core/plans.ts'
 import * as field from './fields.ts'
@@ -28,12 +29,12 @@ function setting<S extends z.ZodType>(schema: S, doc: SettingDoc): z.ZodOptional
 }
 
 const KAFKA_RETENTION = field.durationField.refine(
-  (durationMs) => durationMs >= 3_600_000,
+  (durationMs) => durationMs >= HOUR_MS,
   'must be at least PT1H (P1M is a month, PT1M a minute)',
 )
 /** The log is searched this far back before an item is published, so that none is published twice. */
 const ALL_RETENTION = field.durationField.refine(
-  (durationMs) => durationMs >= 7 * 86_400_000,
+  (durationMs) => durationMs >= WEEK_MS,
   'must be at least P7D',
 )
 /** A header can carry it. */

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
+import { HOUR_MS, MINUTE_MS } from '../../src/core/durations.ts'
 import { createBlindCount } from '../support/worlds/shared-key.ts'
 
-const HOUR_MS = 3_600_000
-const MINUTE_MS = 60_000
 const at = (time: string): number => Date.parse(`${time}:00Z`)
 
 test('blind time counts release hours only, each stretch for the 429 that began it', () => {

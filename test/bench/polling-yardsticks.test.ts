@@ -13,10 +13,10 @@ import {
   typicalDays,
 } from '../../bench/support/polling-yardsticks.ts'
 import { createCalendar } from '../../src/core/calendar/calendar.ts'
+import { DAY_MS, HOUR_MS } from '../../src/core/durations.ts'
 
 const calendar = createCalendar()
 const HOUR_S = 3600
-const HOUR_MS = 3_600_000
 
 /** Four hundred items at nine and forty at ten on each of these dates: too many to be spread. */
 function mornings(dates: readonly string[]): Trace {
@@ -53,7 +53,6 @@ test('over two weeks a timetable spends no poll on the closed days between', () 
   expect(dates.filter((date) => !calendar.isBusinessDay(date))).toEqual([])
 })
 
-const DAY_MS = 24 * HOUR_MS
 const START_MS = calendar.momentMs('2026-05-20', 0)
 const moment = fc.integer({ min: START_MS, max: START_MS + 7 * DAY_MS - 1 })
 const rising = (least: number) =>

@@ -12,6 +12,7 @@
  */
 import { parseArgs } from 'node:util'
 import { seededChance } from '../../src/core/chance.ts'
+import { MINUTE_MS, SECOND_MS } from '../../src/core/durations.ts'
 import { isGap } from '../../src/core/event.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { type FaultKind, faultKinds } from '../../src/sandbox/faults/fault-kinds.ts'
@@ -31,8 +32,6 @@ import { webhookKillRuns } from './webhook-kills.ts'
 import { weekRuns } from './weeks.ts'
 import { playAll } from './worlds.ts'
 
-const SECOND = 1000
-const MINUTE = 60 * SECOND
 const SEVEN = Date.parse('2026-01-06T07:00:00Z')
 
 interface Tally {
@@ -69,15 +68,15 @@ function machineRuns(seeds: number): Tally {
       unknowns: draw.pick([0, 0.05, 0.3]),
       crashes: draw.pick([0, 0.01, 0.05]),
       weeklyQuota: 1_000_000,
-      startMs: SEVEN - 20 * SECOND,
-      faultsUntilMs: SEVEN + 14 * MINUTE,
+      startMs: SEVEN - 20 * SECOND_MS,
+      faultsUntilMs: SEVEN + 14 * MINUTE_MS,
       items: [
-        ...burst('a', SEVEN + SECOND, 9 * SECOND, 265),
-        ...burst('b', SEVEN + 10 * MINUTE + SECOND, 10 * SECOND, 495),
+        ...burst('a', SEVEN + SECOND_MS, 9 * SECOND_MS, 265),
+        ...burst('b', SEVEN + 10 * MINUTE_MS + SECOND_MS, 10 * SECOND_MS, 495),
       ],
     }
     const world = new World(options)
-    world.run(SEVEN + 75 * MINUTE)
+    world.run(SEVEN + 75 * MINUTE_MS)
     const events = world.store.events.filter((event) => !isGap(event.type))
     const lost = world.missing().length
     const repeated = world.twice().length

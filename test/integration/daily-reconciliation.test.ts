@@ -3,11 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { MINUTE_MS } from '../../src/core/durations.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { runWorld, type WorldPlan, type WorldRun } from '../support/worlds/sandbox-world.ts'
 import { judgeWorld } from '../support/worlds/world-verdict.ts'
-
-const MINUTE_MS = 60_000
 
 /** Runs until half an hour after the release window and some more: the daily reconciliation has ended by then. */
 async function untilWalked(changes: Partial<WorldPlan>): Promise<{ run: WorldRun; broken: string[] }> {

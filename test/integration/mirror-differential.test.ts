@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type App, startApp } from '../../src/app/app.ts'
+import { DAY_MS } from '../../src/core/durations.ts'
 import { type Clock, systemChance, systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import { loadSettings } from '../../src/settings/settings.ts'
@@ -25,7 +26,6 @@ import {
 const ITEMS = '/disclosures/sources/rns/items'
 /** The live service's parameter name in this world. */
 const WORD = 'house'
-const DAY_MS = 86_400_000
 /** Noon of the sandbox's first day: its market's clock is stopped there, so that nothing is published meanwhile. */
 const NOW_MS = Date.UTC(2026, 1, 3, 12)
 

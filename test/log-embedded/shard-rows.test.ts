@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { DAY_MS } from '../../src/core/durations.ts'
 import { type Clock, systemClock } from '../../src/lifecycle/clock.ts'
 import type { Log } from '../../src/log/log.ts'
 import type { Shard } from '../../src/log/shards.ts'
@@ -15,7 +16,6 @@ import { describeRetention } from '../log/retention.ts'
 import { describeShards } from '../log/shards.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
-const DAY_MS = 86_400_000
 const folders: string[] = []
 const opened: Log[] = []
 

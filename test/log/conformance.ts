@@ -6,6 +6,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { emptyDay } from '../../src/core/calendar/day-record.ts'
+import { HOUR_MS } from '../../src/core/durations.ts'
 import type { Committed, NewEvent } from '../../src/core/event.ts'
 import { isBridgeError } from '../../src/errors.ts'
 import type { PollerWriter } from '../../src/ingest/writer-state/poller-writer.ts'
@@ -29,8 +30,6 @@ import {
   sequencesOf,
 } from './samples.ts'
 import { describeTakeovers, type OpenLog } from './takeovers.ts'
-
-const HOUR_MS = 3_600_000
 
 /** Runs the suite over logs that `open` creates, each unused, with its fault-injection hooks. */
 export function describeLog(name: string, open: OpenLog): void {

@@ -1,11 +1,10 @@
 /** Tests the contract of src/log/log.ts for journals, over any adapter. Retention is in the adapters' own tests. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { DAY_MS } from '../../src/core/durations.ts'
 import type { Journal, JournalBatch } from '../../src/log/journal.ts'
 import type { Log } from '../../src/log/log.ts'
 import { LARGEST_ROW_BYTES } from '../../src/log/shards.ts'
 import type { OpenLog } from './takeovers.ts'
-
-const DAY_MS = 86_400_000
 
 /** The next `count` records after a position, with the position after each batch: waits until they exist. */
 export async function journalled<V>(

@@ -1,10 +1,9 @@
 /** Tests retention in journals of logs without another process, over a clock that the test moves. */
 import { afterEach, describe, expect, it } from 'vitest'
+import { HOUR_MS } from '../../src/core/durations.ts'
 import type { Log } from '../../src/log/log.ts'
 import { createManualClock, type ManualClock } from '../support/time/manual-clock.ts'
 import { journalled } from './journals.ts'
-
-const HOUR_MS = 3_600_000
 
 /** Runs the cases over unused logs that `open` creates on that clock. */
 export function describeRetention(name: string, open: (clock: ManualClock) => Log): void {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
+import { HOUR_MS } from '../../src/core/durations.ts'
 import { scopes } from '../../src/http/auth.ts'
 import type { Log } from '../../src/log/log.ts'
 import type { Table } from '../../src/log/tables.ts'
@@ -10,7 +11,6 @@ import { keepingLogger } from '../support/keeping-logger.ts'
 import { createMemoryLog } from '../support/memory-log.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
-const HOUR_MS = 3_600_000
 const reading: NewToken = { tenant: 'desk', scopes: ['events:read'], name: null, expiresAtMs: null }
 
 /** A node that follows that log until the test ends. */

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { WEEK_MS } from '../../src/core/durations.ts'
 import { Limits } from '../../src/sandbox/limits.ts'
 import { openSandbox, UNLIMITED } from './sandbox-client.ts'
-
-const WEEK_MS = 7 * 86_400_000
 
 test('no time window admits more requests than burst plus rate × length', () => {
   fc.assert(

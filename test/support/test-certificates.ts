@@ -3,6 +3,7 @@
  * 3.0 refuses to create an expired one. Covers as much of X.509 (RFC 5280) as TLS requires.
  */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import { DAY_MS } from '../../src/core/durations.ts'
 
 /** A private key and its certificate, PEM. */
 export interface TestCertificate {
@@ -16,7 +17,6 @@ export interface TestAuthority {
   issue(names: readonly string[], validity?: { fromMs: number; toMs: number }): TestCertificate
 }
 
-const DAY_MS = 86_400_000
 const ECDSA_SHA256 = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02]
 const COMMON_NAME = [0x55, 0x04, 0x03]
 const ALTERNATIVE_NAMES = [0x55, 0x1d, 0x11]

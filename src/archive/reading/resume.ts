@@ -4,6 +4,7 @@
  */
 import { type Cursor, decodeCursor } from '../../core/cursor.ts'
 import { isoMillis } from '../../core/dates.ts'
+import { HOUR_MS } from '../../core/durations.ts'
 import { GAP_OPENED } from '../../core/event.ts'
 import { NO_EPOCH } from '../store/archive.ts'
 import type { Reader } from './reader.ts'
@@ -12,7 +13,7 @@ import type { Reader } from './reader.ts'
  * A cursor of another epoch resumes this long before its time, and the reported gap begins there too. The old log may
  * have received events of that time after the cursor, and the new log may hold them in another order.
  */
-const EPOCH_MARGIN_MS = 3_600_000
+const EPOCH_MARGIN_MS = HOUR_MS
 
 /** A gap event made by this node and absent from the log: events between two epochs, or beyond retention. */
 export interface LocalGap {

@@ -2,6 +2,7 @@
  * Deletes from this node's replica the events that the log no longer retains. This bounds its disk use, and every node then
  * serves the same oldest event.
  */
+import { HOUR_MS } from '../../core/durations.ts'
 import { BridgeError, messageOf } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep, yieldToEventLoop } from '../../lifecycle/clock.ts'
@@ -11,7 +12,7 @@ import type { Archive } from '../store/archive.ts'
 import type { ReplicaState } from '../store/replica-progress.ts'
 
 /** Pause between two runs, ms. Kafka drops whole segments, hours to days apart. */
-const INTERVAL_MS = 3_600_000
+const INTERVAL_MS = HOUR_MS
 /** Events deleted in one transaction: about 20 ms of work. */
 const SLICE_EVENTS = 100
 

@@ -2,6 +2,7 @@
  * Checks whether the upstream can be reached, and how far its clock differs from this machine's. The one request for
  * this needs no key and costs no quota.
  */
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../core/durations.ts'
 import { isLoopback } from '../../core/ip.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { type Failure, failureWords, type Timing } from '../../upstream/outcome.ts'
@@ -90,10 +91,10 @@ export function judgeClock({ startedMs, endedMs, serverMs }: Timing, url: string
 
 function duration(ms: number): string {
   const units = [
-    [86_400_000, 'days'],
-    [3_600_000, 'hours'],
-    [60_000, 'minutes'],
+    [DAY_MS, 'days'],
+    [HOUR_MS, 'hours'],
+    [MINUTE_MS, 'minutes'],
   ] as const
-  const [size, name] = units.find(([unitMs]) => ms >= 2 * unitMs) ?? [1000, 's']
+  const [size, name] = units.find(([unitMs]) => ms >= 2 * unitMs) ?? [SECOND_MS, 's']
   return `${(ms / size).toFixed(1)} ${name}`
 }

@@ -1,4 +1,5 @@
 /** Formats moments as London time with its offset from UTC, a form that every `--since` takes. */
+import { MINUTE_MS } from '../../core/durations.ts'
 
 /** The Swedish locale writes dates as ISO 8601 does. */
 const format = new Intl.DateTimeFormat('sv-SE', {
@@ -6,7 +7,6 @@ const format = new Intl.DateTimeFormat('sv-SE', {
   dateStyle: 'short',
   timeStyle: 'medium',
 })
-const MINUTE_MS = 60_000
 
 /** E.g. `2026-07-07T07:00:01+01:00`; parts of a second are cut. `ms`: ms since 1970. */
 export function londonTime(ms: number): string {

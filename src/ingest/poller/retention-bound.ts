@@ -3,10 +3,11 @@
  * item may have been published and then dropped by the log's retention, so that publishing it now would repeat it.
  */
 import type { Archive } from '../../archive/store/archive.ts'
+import { WEEK_MS } from '../../core/durations.ts'
 import type { Head } from '../writer-state/head.ts'
 
 /** The log keeps every event for at least this long, ms: the minimum of `BRIDGE_ALL_RETENTION`. */
-const MIN_RETENTION_MS = 7 * 86_400_000
+const MIN_RETENTION_MS = WEEK_MS
 
 /** How far upstream's clock may be ahead of ours, ms; `bridge doctor` fails at half of it. */
 const MAX_CLOCK_SKEW_MS = 60_000

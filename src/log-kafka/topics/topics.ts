@@ -2,7 +2,7 @@
  * Names the Kafka topics of the log, and chooses the topics that an event goes to by its category codes (for example
  * `fca.REN`). A code without a topic of its own shares the topic `_other` of its kind.
  */
-import { HOUR_MS } from '../../core/durations.ts'
+import { DAY_MS, HOUR_MS } from '../../core/durations.ts'
 import { isGap, itemOf, type NewEvent } from '../../core/event.ts'
 
 /** Topics that exist from the start, by the part of their names after the prefix. */
@@ -60,7 +60,7 @@ export function isCodeTopic(topic: string): boolean {
 }
 
 /** How long a compacted topic keeps tombstones, ms: `delete.retention.ms`, as Kafka's own default. */
-export const TOMBSTONES_KEPT_MS = 24 * 3_600_000
+export const TOMBSTONES_KEPT_MS = DAY_MS
 
 /** Most topics of codes that are created in an hour, and that exist in all. */
 export const NEW_TOPICS_AN_HOUR = 10

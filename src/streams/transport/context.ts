@@ -3,6 +3,7 @@
  * and memory accounting.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
+import { DAY_MS } from '../../core/durations.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import type { ReaderLimits } from '../../http/bounds/reader-limits.ts'
 import { StallWatch } from '../../http/bounds/stall-watch.ts'
@@ -42,7 +43,7 @@ const RECONNECT_SPREAD_MS = 5000
  * A client is asked to reconnect after a day ± 25 %. Clients that do so daily also do when a node is replaced, and a new node
  * gets its share of them.
  */
-const LIFETIME_MS = 24 * 3_600_000
+const LIFETIME_MS = DAY_MS
 const LIFETIME_SPREAD = 0.25
 
 /** The context of a node's streams, which are closed one by one after `stopping` aborts: sessions read nothing more then. */

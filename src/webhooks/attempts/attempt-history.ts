@@ -5,6 +5,7 @@
  */
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
 import { isoMillis } from '../../core/dates.ts'
+import { HOUR_MS } from '../../core/durations.ts'
 import { BridgeError } from '../../errors.ts'
 import { type Chance, type Clock, sleep, yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Journal } from '../../log/journal.ts'
@@ -22,7 +23,7 @@ const SLICE = 500
 /** Attempts from the journal are held back until there are so many of them, or so long: small writes would rewrite every page of the file over and over. */
 const HOLD_BACK = { attempts: 10_000, ms: 5000 }
 /** Between two looks at attempts that are a week old. */
-const FORGET_EVERY_MS = 3_600_000
+const FORGET_EVERY_MS = HOUR_MS
 /** Most bytes of the file that are in use, and how far down it is brought once there are more. */
 const MAX_BYTES = 2 * 1024 ** 3
 const TRIMMED_SHARE = 0.9

@@ -4,13 +4,14 @@
 import { z } from 'zod'
 import { attemptOutcomes, shownOutcomeOf } from '../../core/attempt-end.ts'
 import { epochOf } from '../../core/cursor.ts'
+import { WEEK_MS } from '../../core/durations.ts'
 import { attemptPhases } from '../send/attempt-timer.ts'
 import type { Attempted } from '../send/delivery.ts'
 
 /** The journal of the log that has them. */
 export const ATTEMPTS_JOURNAL = 'attempts'
 /** How long an attempt is kept, in the journal and in every index made of it. A whole schedule of tries takes 39 hours. */
-export const ATTEMPTS_KEPT_MS = 7 * 24 * 3_600_000
+export const ATTEMPTS_KEPT_MS = WEEK_MS
 
 /** What became of the delivery. `gone`: the endpoint answered 410, and the delivery waits until it is active again. */
 export const attemptResults = ['delivered', 'retry', 'dead', 'gone'] as const

@@ -3,6 +3,7 @@
  * delivers. A command is removed only when its effect is durable, so another process repeats it after a crash.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
+import { HOUR_MS } from '../../core/durations.ts'
 import { isBridgeError } from '../../errors.ts'
 import { type Clock, sleep, within } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
@@ -15,7 +16,7 @@ import type { Notifications } from './notifications.ts'
 /** Between two tries of commands that could not be carried out: nobody works on the endpoint yet, or others come first. */
 const LOOK_MS = 500
 /** Longest time between two tries. */
-const LONGEST_LOOK_MS = 3_600_000
+const LONGEST_LOOK_MS = HOUR_MS
 /** Between two looks whether an endpoint is stopped here. */
 const STOP_LOOK_MS = 5
 /** A request to count, or its answer, is removed after this time. */

@@ -3,7 +3,7 @@
  * Retries follow delays that rise from 5 seconds to a day, spread by jitter.
  */
 import { type AttemptEnd, outcomeOf } from '../../core/attempt-end.ts'
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../core/durations.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../core/durations.ts'
 import { retryAfterMs } from '../../core/retry-after.ts'
 import type { RetryRow } from './delivery-rows.ts'
 
@@ -36,7 +36,7 @@ export type DeliveryDecision =
   | { next: 'dead' }
 
 /** A receiver's Retry-After is followed up to this time. */
-export const LONGEST_RETRY_AFTER_MS = 24 * 3_600_000
+export const LONGEST_RETRY_AFTER_MS = DAY_MS
 
 /**
  * Most tries of a delivery that follow a Retry-After instead of the retry schedule and do not count in it, so a receiver that

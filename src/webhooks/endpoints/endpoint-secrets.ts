@@ -1,12 +1,13 @@
 /**
  * Rotates the signing secrets of an endpoint, and selects those that sign deliveries at present.
  */
+import { DAY_MS } from '../../core/durations.ts'
 import { isBridgeError } from '../../errors.ts'
 import type { EndpointSecret } from '../../registry/endpoint-rows.ts'
 import type { SecretBox } from './secrets.ts'
 
 /** How long a secret still signs beside the one that took its place. */
-export const OLD_SECRET_MS = 24 * 3_600_000
+export const OLD_SECRET_MS = DAY_MS
 /** Most secrets of an endpoint; of more rotations inside a day the oldest stops early. */
 export const MOST_SECRETS = 4
 

@@ -5,6 +5,7 @@
 import { NO_EPOCH } from '../../archive/store/archive.ts'
 import { isoMillis, isoSeconds } from '../../core/dates.ts'
 import { readDisclosure } from '../../core/disclosure.ts'
+import { MINUTE_MS } from '../../core/durations.ts'
 import {
   disclosureEvent,
   encodeAttributes,
@@ -19,8 +20,6 @@ import type { SystemEvent } from './system-event.ts'
 export const sampleKinds = ['published', 'amended', 'gap'] as const
 /** One of them. */
 export type SampleKind = (typeof sampleKinds)[number]
-
-const MINUTE_MS = 60_000
 
 /** A synthetic event. `id` begins with `test_`; `nowMs`: ms since 1970. */
 export function sampleEvent(kind: SampleKind, id: string, nowMs: number): SystemEvent {

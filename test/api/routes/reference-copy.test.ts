@@ -2,13 +2,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { MirrorRefusal } from '../../../src/api/mirror/refusal.ts'
 import { createReferenceCopy } from '../../../src/api/routes/reference-copy.ts'
 import { EXCHANGES_TABLE, type ExchangeRecord } from '../../../src/archive/exchanges.ts'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import { encodeReply, type LeaderReply, refused } from '../../../src/upstream/leader-reply.ts'
 import { until } from '../../support/http/api-server.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-const DAY_MS = 86_400_000
 const LIST = '/references/exchanges'
 
 /** A log with a leader that answers from `held`, and copies of several nodes over it. */

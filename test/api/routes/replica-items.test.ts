@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import type { NewEvent } from '../../../src/core/event.ts'
 import { eventWith, gapAt, inPlace, START_MS } from '../../archive/samples.ts'
 import { guids, type Reply } from '../../sandbox/sandbox-client.ts'
 import { REPLICA } from '../../support/store.ts'
 import { openCopy as openCopyAt } from './replica-server.ts'
-
-const DAY_MS = 86_400_000
 
 /** The bridge's `/v2` a day later, over these events. */
 async function openCopy(events: readonly NewEvent[] = []) {

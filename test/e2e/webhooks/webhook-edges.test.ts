@@ -4,6 +4,7 @@
  */
 import { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SECOND_MS } from '../../../src/core/durations.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { openSqliteLog } from '../../../src/log-embedded/log.ts'
 import { claimed } from '../../log/samples.ts'
@@ -21,7 +22,6 @@ import { startReceiver, type WebhookReceiver } from '../../support/webhooks/webh
 
 const EVENTS = 300
 const ALL = { since: '2000-01-01' }
-const SECOND_MS = 1000
 /** How long a connection through the proxy takes. */
 const CONNECT_MS = 1500
 

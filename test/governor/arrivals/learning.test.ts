@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { seededChance } from '../../../src/core/chance.ts'
+import { DAY_MS, MINUTE_MS } from '../../../src/core/durations.ts'
 import { createForecaster, itemsUntil } from '../../../src/governor/arrivals/forecast.ts'
 import { lagOf, learn } from '../../../src/governor/arrivals/learning.ts'
 import { firstProfile, type Profile } from '../../../src/governor/arrivals/profile.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 const calendar = createCalendar()
 /** Midnight in London of a Monday in winter, without holidays around. */
 const MONDAY_MS = Date.parse('2026-02-02T00:00:00Z')

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { HOUR_MS, WEEK_MS } from '../../../src/core/durations.ts'
 import { type Purpose, purposes } from '../../../src/core/purpose.ts'
 import { type QuotaReset, quotaAt, spentOn } from '../../../src/governor/quota/ledger.ts'
 import {
@@ -11,8 +12,6 @@ import {
 } from '../../../src/governor/quota/time-buckets.ts'
 import { playWeeks } from '../../support/worlds/governed-weeks.ts'
 
-const HOUR_MS = 3_600_000
-const WEEK_MS = 7 * 24 * HOUR_MS
 /** A unit recorded this long before the end of the week may arrive after it. */
 const ARRIVAL_MS = 60_000
 /** A fixed week starts this much later on our clock. */

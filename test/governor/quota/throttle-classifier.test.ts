@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/core/durations.ts'
 import {
   type ClassifierState,
   classify429,
@@ -8,9 +9,6 @@ import {
 } from '../../../src/governor/quota/throttle-classifier.ts'
 import { causes, type Episode, headers, playEpisode } from '../../support/worlds/episodes.ts'
 
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
 const NOW_MS = Date.UTC(2026, 5, 1, 7)
 const REFILL_MS = 2 * SECOND_MS
 

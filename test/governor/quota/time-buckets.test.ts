@@ -1,9 +1,9 @@
 /** Tests how long the ledger keeps its time buckets. `test/log/conformance.ts` tests that a spend is durable. */
 import { expect, test } from 'vitest'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import { BUCKET_MS, type Ledger, ledgerAfterSpend } from '../../../src/governor/quota/time-buckets.ts'
 import { START_MS } from '../../log/samples.ts'
 
-const DAY_MS = 24 * 3_600_000
 /** Time buckets of fifteen days. */
 const KEPT = (15 * DAY_MS) / BUCKET_MS
 

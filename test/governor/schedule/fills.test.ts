@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import { plans } from '../../../src/core/plans.ts'
 import { createForecaster } from '../../../src/governor/arrivals/forecast.ts'
 import { firstProfile } from '../../../src/governor/arrivals/profile.ts'
 import { expectedFills, usualFillShare } from '../../../src/governor/schedule/fills.ts'
 import { pollsByRule, pollsScheduled } from '../../../src/governor/schedule/poll-rounding.ts'
 
-const DAY_MS = 86_400_000
 const calendar = createCalendar()
 
 /** Expected fills of this many days from a London date on. */

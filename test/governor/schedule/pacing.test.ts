@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
+import { HOUR_MS, WEEK_MS } from '../../../src/core/durations.ts'
 import { planNames, plans } from '../../../src/core/plans.ts'
 import type { Purpose } from '../../../src/core/purpose.ts'
 import { firstProfile } from '../../../src/governor/arrivals/profile.ts'
@@ -8,8 +9,6 @@ import { countUnits, type Ledger, type OpenLedger } from '../../../src/governor/
 import { type PlanFigures, plannedPacing } from '../../../src/governor/schedule/pacing.ts'
 import type { Situation } from '../../../src/governor/schedule/planner.ts'
 
-const HOUR_MS = 3_600_000
-const WEEK_MS = 7 * 24 * HOUR_MS
 const START_MS = Date.UTC(2026, 5, 1)
 const calendar = createCalendar()
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
+import { HOUR_MS, WEEK_MS } from '../../../src/core/durations.ts'
 import { planNames, plans } from '../../../src/core/plans.ts'
 import type { Purpose } from '../../../src/core/purpose.ts'
 import { firstProfile } from '../../../src/governor/arrivals/profile.ts'
@@ -8,8 +9,6 @@ import type { Ledger } from '../../../src/governor/quota/time-buckets.ts'
 import type { PlanFigures } from '../../../src/governor/schedule/pacing.ts'
 import { ledgerAfterAbsence } from '../../../src/governor/schedule/planned-spending.ts'
 
-const HOUR_MS = 3_600_000
-const WEEK_MS = 168 * HOUR_MS
 /** A Monday, at six in London. */
 const START_MS = Date.UTC(2026, 5, 1, 5)
 const by = (plan: Partial<PlanFigures>) => ({

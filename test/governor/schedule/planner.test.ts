@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/core/durations.ts'
 import { type PlanName, plans } from '../../../src/core/plans.ts'
 import type { Purpose } from '../../../src/core/purpose.ts'
 import { createForecaster } from '../../../src/governor/arrivals/forecast.ts'
@@ -11,10 +12,6 @@ import { expectedFills } from '../../../src/governor/schedule/fills.ts'
 import { plannedPacing } from '../../../src/governor/schedule/pacing.ts'
 import { overflowRisk } from '../../../src/governor/schedule/poll-scheduler.ts'
 
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 const calendar = createCalendar()
 const profile = firstProfile()
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { MINUTE_MS } from '../../../src/core/durations.ts'
 import { planNames, plans } from '../../../src/core/plans.ts'
 import { rescansOf } from '../../../src/governor/schedule/rescans.ts'
 
-const MINUTE_MS = 60_000
 const NEWS_HOURS = 14
 
 test('scheduled re-scans run as often as each plan can afford, and never on the smallest plan', () => {

@@ -1,5 +1,6 @@
 /** Tests the leader's handler of fund requests in virtual time: polls first, share of the quota, queue. */
 import { expect, onTestFinished, test } from 'vitest'
+import { HOUR_MS } from '../../../src/core/durations.ts'
 import { bucketOf } from '../../../src/governor/quota/time-buckets.ts'
 import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
 import { FundRequestHandler } from '../../../src/ingest/funds/fund-request-handler.ts'
@@ -13,7 +14,6 @@ import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-const HOUR_MS = 3_600_000
 const plan = {
   ...{ name: 'advanced' as const, quotaReset: 'rolling' as const },
   ...{ ratePerSecond: 15, burst: 30, weeklyQuota: 3_500, pageSize: 100 },

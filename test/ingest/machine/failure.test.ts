@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
+import { HOUR_MS, WEEK_MS } from '../../../src/core/durations.ts'
 import { blockAfter, unblock } from '../../../src/ingest/machine/failure.ts'
 import { initialState, type StepContext } from '../../../src/ingest/machine/state.ts'
 import type { Failure } from '../../../src/upstream/outcome.ts'
 import { ingestConfig } from '../../support/worlds/ingest-config.ts'
 
 const NOW_MS = Date.parse('2026-01-06T07:00:00Z')
-const HOUR_MS = 3_600_000
-const WEEK_MS = 7 * 24 * HOUR_MS
 
 /** A poller with consecutive failures. Each returns its wait; `after` advances time. */
 function poller(weeklyQuota = 1_000_000) {

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { COMPLETE_REPLICA } from '../../../src/archive/store/replica-progress.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { isoMillis } from '../../../src/core/dates.ts'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import { plans } from '../../../src/core/plans.ts'
 import { createIngest } from '../../../src/ingest/ingest.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
@@ -12,8 +13,6 @@ import { followed } from '../../log/samples.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { answers, startScriptedUpstream } from '../../support/worlds/scripted-upstream.ts'
-
-const DAY_MS = 86_400_000
 
 it('publishes new items, skips items that may have been published and dropped, and logs why', async () => {
   const nowMs = systemClock.now()

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import { beyondRetentionMs } from '../../../src/ingest/poller/retention-bound.ts'
 
-const DAY_MS = 86_400_000
 const NOW = Date.UTC(2026, 5, 1)
 const SKEW_MS = 30_000
 

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
+import { HOUR_MS } from '../../../src/core/durations.ts'
 import type { Purpose } from '../../../src/core/purpose.ts'
 import { createTokenBucket } from '../../../src/governor/quota/token-bucket.ts'
 import { createSendPermit } from '../../../src/ingest/poller/send-permit.ts'
 import { claimed } from '../../log/samples.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
-
-const HOUR_MS = 3_600_000
 
 /** A permit on a log in memory, with the calls its writer received; `slow` is what each of its spends takes. */
 async function permitOf(plan = { ratePerSecond: 1, burst: 2 }, slow: number[] = []) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createDayReplica, DAYS_TABLE, type DayRow } from '../../../src/archive/days.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { emptyDay } from '../../../src/core/calendar/day-record.ts'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import { type IngestState, initialState } from '../../../src/ingest/machine/state.ts'
 import { DayKeeper } from '../../../src/ingest/reconciliation/day-keeper.ts'
@@ -12,8 +13,6 @@ import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 /** A Thursday in winter, noon. */
 const START_MS = Date.parse('2026-01-08T12:00:00Z')
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { emptyDay } from '../../../src/core/calendar/day-record.ts'
+import { DAY_MS, HOUR_MS } from '../../../src/core/durations.ts'
 import { plans } from '../../../src/core/plans.ts'
 import type { Ledger } from '../../../src/governor/quota/time-buckets.ts'
 import { reconciliationBudget } from '../../../src/governor/schedule/daily-reconciliation.ts'
@@ -9,8 +10,6 @@ import { reportsOf } from '../../../src/ingest/reconciliation/day-report.ts'
 import type { Head, OpenGap } from '../../../src/ingest/writer-state/head.ts'
 import { sampleGap } from '../../log/samples.ts'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 /** A Friday in winter, noon. */
 const FRIDAY = Date.parse('2026-01-09T12:00:00Z')
 const config = { calendar: createCalendar(), dayWalks: reconciliationBudget(plans.advanced) }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
+import { HOUR_MS } from '../../../src/core/durations.ts'
 import { plans } from '../../../src/core/plans.ts'
 import { countAbsence } from '../../../src/ingest/writer-state/absence.ts'
 import { claimed, START_MS } from '../../log/samples.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 
-const HOUR_MS = 3_600_000
 const by = { plan: { ...plans.advanced, quotaReset: 'rolling' as const }, calendar: createCalendar() }
 
 /** The rows of a log whose last request was sent at START_MS. */

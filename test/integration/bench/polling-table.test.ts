@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { pollingTable } from '../../../bench/polling.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import { temporaryDirectory } from '../../support/bridge-process.ts'
 
 const calendar = createCalendar()
 /** A Wednesday. */
 const START_MS = calendar.momentMs('2026-05-20', 0)
-const DAY_MS = 86_400_000
 const HOUR_S = 3600
 
 /** A burst at seven and items through the day, on the business days of so many days. */

@@ -1,6 +1,7 @@
 /** Tests journals on a real broker: the port's contract, several writers, dropped records, and unavailable brokers. */
 import kafkajs from 'kafkajs'
 import { afterEach, describe, expect, it } from 'vitest'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import { openKafkaLog } from '../../../src/log-kafka/log.ts'
 import { describeJournals, journalled } from '../../log/journals.ts'
 import { kafkaClient } from '../../support/kafka/clients.ts'
@@ -9,7 +10,6 @@ import { createLogKeeper, kafkaLogOptions } from '../../support/kafka/kafka-logs
 import { createFastClock } from '../../support/time/fast-clock.ts'
 
 const brokers = await sharedBrokers()
-const DAY_MS = 86_400_000
 
 describe.skipIf(brokers === null)('on the shared broker', () => {
   describeJournals('Kafka', () => openKafkaLog(kafkaLogOptions(brokers ?? [])))

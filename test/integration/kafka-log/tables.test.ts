@@ -1,6 +1,7 @@
 /** Tests the tables of a process that was cut off for so long that the records it missed are gone. */
 import kafkajs from 'kafkajs'
 import { describe, expect, it } from 'vitest'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import { type Clock, systemClock } from '../../../src/lifecycle/clock.ts'
 import type { Log } from '../../../src/log/log.ts'
 import type { Change } from '../../../src/log/tables.ts'
@@ -15,7 +16,6 @@ import { useProxiedCluster } from '../../support/kafka/proxy/proxied-cluster.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 
 const runtime = await kafkaRuntime()
-const DAY_MS = 86_400_000
 
 describe.skipIf(runtime === null)('a table of a process that was disconnected', () => {
   const kafka = useProxiedCluster(runtime, { 'log.cleaner.backoff.ms': '100' })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { HOUR_MS } from '../../../src/core/durations.ts'
 import {
   chooseTopic,
   codeTopic,
@@ -11,7 +12,6 @@ import {
   type TopicChoice,
 } from '../../../src/log-kafka/topics/topics.ts'
 
-const HOUR_MS = 3_600_000
 const someCode = fc.string({ minLength: 1, maxLength: 120, unit: 'binary' })
 
 function eventWith(...category: { kind: string; code: string }[]) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { HOUR_MS } from '../../../src/core/durations.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import { RejectedLimit } from '../../../src/log-kafka/writer/rejected-limit.ts'
 import { KafkaWriter } from '../../../src/log-kafka/writer/writer.ts'
@@ -11,7 +12,6 @@ import { sampleEvent } from '../../log/samples.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-const HOUR_MS = 3_600_000
 const UNUSED: KafkaWriterState = {
   earlier: null,
   place: { epoch: 'AAAAAAAA', sequence: 0 },

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import { type FundReader, type FundRecord, isinOf, openFunds } from './fund-reader.ts'
-
-const DAY_MS = 86_400_000
 
 /** A trust that buys its shares back and pays dividends. */
 async function activeTrust({ page, get }: FundReader): Promise<string> {

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { DAY_MS, MINUTE_MS } from '../../../src/core/durations.ts'
 import { type FundReader, isinOf, openFunds } from './fund-reader.ts'
 
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 /** From the scenario's start, 12:00, into the burst of the next morning. */
 const TO_THE_BURST_MS = 19 * 60 * MINUTE_MS + 10 * MINUTE_MS + 3_500
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import { createIssuers, type Instrument, type Issuer } from '../../../src/sandbox/market/issuers.ts'
 import { type FundReader, type FundRecord, isinOf, openFunds } from './fund-reader.ts'
 
-const DAY_MS = 86_400_000
 const RESOURCES = ['nav', 'buybacks', 'dividends', 'events', 'performance']
 const HISTORIES = ['nav', 'buybacks', 'dividends']
 

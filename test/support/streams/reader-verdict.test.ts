@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { encodeCursor } from '../../../src/core/cursor.ts'
+import { HOUR_MS } from '../../../src/core/durations.ts'
 import type { ApiEvent } from '../http/api-client.ts'
 import { epochLog, type JudgedReader, judgeReaders } from './reader-verdict.ts'
 
 const SEVEN = Date.parse('2026-02-03T07:00:00Z')
-const HOUR = 3_600_000
 
 /** An event of that log a minute behind the one before; every second one is of category FR. */
 function logged(epoch: string, sequence: number, guid: string, timeMs = SEVEN + sequence * 60_000): ApiEvent {
@@ -99,7 +99,7 @@ test('events unread at the end of an epoch are announced by a gap, or arrive in 
 })
 
 test('in the new epoch every event from an hour before the cursor’s time on is required', () => {
-  const moves = [{ from: cursor('oldepoch', 4, SEVEN + 3 * 60_000 + HOUR), isTold: true }]
+  const moves = [{ from: cursor('oldepoch', 4, SEVEN + 3 * 60_000 + HOUR_MS), isTold: true }]
   const later = (sequences: readonly number[]) => [...taken(old, [1, 2, 3, 4]), ...taken(next, sequences)]
   expect(judge({ moves, taken: later([3, 4, 5, 6]) }).missing).toBe(0)
   expect(judge({ moves, taken: later([4, 5, 6]) }).missing).toBe(1)

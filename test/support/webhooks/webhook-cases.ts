@@ -2,6 +2,7 @@
 import type { StoredEvent } from '../../../src/archive/store/stored.ts'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { decodeCursor } from '../../../src/core/cursor.ts'
+import { HOUR_MS, SECOND_MS } from '../../../src/core/durations.ts'
 import { matches } from '../../../src/core/filter/filter.ts'
 import { wantsGaps } from '../../../src/core/filter/webhook-opt-in.ts'
 import { batchWebhookId } from '../../../src/core/signature.ts'
@@ -9,8 +10,6 @@ import { deadKey, positionKey, retryKey } from '../../../src/webhooks/delivery-s
 import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import { answer, endpointOf, hangs, healthy, type Script, type Seen, WebhookWorld } from './webhook-world.ts'
 
-const SECOND_MS = 1000
-const HOUR_MS = 3600 * SECOND_MS
 /** Longer than a delivery waits; later ones in the order of their issuer may wait longer. */
 const LONGEST_HOURS = 72
 

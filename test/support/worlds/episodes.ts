@@ -3,15 +3,13 @@
  * and every form of Retry-After. All draws follow from the seed, before the classifier is called.
  */
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
+import { HOUR_MS, SECOND_MS, WEEK_MS } from '../../../src/core/durations.ts'
 import { type PlanName, planNames, plans } from '../../../src/core/plans.ts'
 import { retryAfterMs } from '../../../src/core/retry-after.ts'
 import { classify429, INITIAL_CLASSIFIER } from '../../../src/governor/quota/throttle-classifier.ts'
 import { Limits } from '../../../src/sandbox/limits.ts'
 import { lasting, otherProcess } from './other-process.ts'
 
-const SECOND_MS = 1000
-const HOUR_MS = 3_600_000
-const WEEK_MS = 7 * 24 * HOUR_MS
 const START_MS = Date.parse('2026-01-06T07:00:00Z')
 /** An episode is played for so long at most. */
 const LONGEST_MS = 24 * HOUR_MS

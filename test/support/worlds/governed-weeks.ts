@@ -3,6 +3,7 @@
  * bucket and arithmetic run against limits that count as upstream does. Demand is random, mostly above the plan.
  */
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
+import { HOUR_MS, WEEK_MS } from '../../../src/core/durations.ts'
 import { type PlanLimits, planNames, plans } from '../../../src/core/plans.ts'
 import type { Purpose } from '../../../src/core/purpose.ts'
 import { type QuotaReset, quotaAt } from '../../../src/governor/quota/ledger.ts'
@@ -16,10 +17,6 @@ import {
 import { createTokenBucket, type TokenBucket } from '../../../src/governor/quota/token-bucket.ts'
 import { KeyLimits } from './key-limits.ts'
 
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const HOUR_MS = 60 * MINUTE_MS
-const WEEK_MS = 7 * 24 * HOUR_MS
 const START_MS = Date.parse('2026-01-05T00:00:00Z')
 const CALM = { kills: 0, unsent: 0 } as const
 

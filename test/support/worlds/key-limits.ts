@@ -2,12 +2,11 @@
  * Counts the units of a simulated key as upstream does: by a token bucket, and by a quota that rolls over seven days or
  * resets at a fixed moment of the week.
  */
+import { MINUTE_MS, WEEK_MS } from '../../../src/core/durations.ts'
 import type { PlanLimits } from '../../../src/core/plans.ts'
 import type { QuotaReset } from '../../../src/governor/quota/ledger.ts'
 import { Limits } from '../../../src/sandbox/limits.ts'
 
-const MINUTE_MS = 60_000
-const WEEK_MS = 7 * 24 * 60 * MINUTE_MS
 /** A Monday; fixed weeks are counted from here. */
 const ANCHOR_MS = Date.parse('2026-01-05T00:00:00Z')
 

@@ -3,9 +3,9 @@
  * history, share classes, untagged items, missing identifiers, related companies, odd categories and timestamps.
  */
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import type { Item } from '../../sandbox/sandbox-client.ts'
 
-const DAY_MS = 86_400_000
 /** Items have times between this many days ago and now. */
 export const WORLD_DAYS = 44
 const COMPANIES = 14

@@ -4,14 +4,12 @@
  */
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
+import { DAY_MS, SECOND_MS, WEEK_MS } from '../../../src/core/durations.ts'
 import { type PlanName, plans } from '../../../src/core/plans.ts'
 import { Limits } from '../../../src/sandbox/limits.ts'
 import { World } from './ingest-world.ts'
 import { lasting, otherProcess } from './other-process.ts'
 
-const SECOND_MS = 1000
-const DAY_MS = 24 * 3_600_000
-const WEEK_MS = 7 * DAY_MS
 const START_MS = Date.parse('2026-01-05T00:00:00Z')
 const calendar = createCalendar()
 /** Retry-After values, one per simulation. */

@@ -4,6 +4,7 @@
  */
 import { crc32 } from 'node:zlib'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
+import { DAY_MS, MINUTE_MS, SECOND_MS, WEEK_MS } from '../../../src/core/durations.ts'
 import { plans } from '../../../src/core/plans.ts'
 import { reservedShares } from '../../../src/governor/schedule/pacing.ts'
 import { type FaultKind, type FaultSetting, faultKinds } from '../../../src/sandbox/faults/fault-kinds.ts'
@@ -17,10 +18,6 @@ export interface WorldCase {
   seed: number
 }
 
-const SECOND_MS = 1000
-const MINUTE_MS = 60 * SECOND_MS
-const DAY_MS = 24 * 60 * MINUTE_MS
-const WEEK_MS = 7 * DAY_MS
 /** Share of a fast world's quota for polls; `governor/schedule/pacing.ts` reserves the rest for page scans. */
 const POLL_SHARE = 0.78
 /** Time by which both bursts and the minutes after them are over. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { MINUTE_MS } from '../../../src/core/durations.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import type { Journal } from '../../../src/log/journal.ts'
 import { LARGEST_ROW_BYTES } from '../../../src/log/shards.ts'
@@ -12,7 +13,6 @@ import { createManualClock } from '../../support/time/manual-clock.ts'
 import { attemptedOf } from '../../support/webhooks/attempted.ts'
 import { answer, endpointOf, WebhookWorld } from '../../support/webhooks/webhook-world.ts'
 
-const MINUTE_MS = 60_000
 const refused = new BridgeError('log_unavailable', 'the disk is full')
 
 /** A journal with a scripted outcome for each page. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { HOUR_MS } from '../../../src/core/durations.ts'
 import type { Command, ReplayCommand } from '../../../src/webhooks/commands/command-rows.ts'
 import { CommandRunner } from '../../../src/webhooks/commands/command-runner.ts'
 import { createCommands } from '../../../src/webhooks/commands/commands.ts'
@@ -9,7 +10,6 @@ import { EPOCH } from '../../support/streams/scripted-reader.ts'
 import { dyingLog } from '../../support/webhooks/dying-log.ts'
 import { endpointOf, WebhookWorld } from '../../support/webhooks/webhook-world.ts'
 
-const HOUR_MS = 3_600_000
 const EVENTS = 40
 
 /** A world whose worker gets commands, in a process that can be killed. */

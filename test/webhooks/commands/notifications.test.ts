@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { HOUR_MS } from '../../../src/core/durations.ts'
 import { newSecret } from '../../../src/core/signature.ts'
 import type { Log } from '../../../src/log/log.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
@@ -19,7 +20,6 @@ import { wantedEndpoint } from '../../support/webhooks/endpoints.ts'
 
 const box = createSecretBox({ key: 'the key of this test, of thirty-two characters', oldKey: null })
 const NAMES = { filter: { types: ['webhook.disabled' as const] } }
-const HOUR_MS = 3_600_000
 
 /** A log with endpoints, and successive processes that deliver to them. */
 function noticeWorld(statusOf: (endpointId: string, tries: number) => number = () => 204) {

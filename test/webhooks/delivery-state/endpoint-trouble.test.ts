@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { DAY_MS, HOUR_MS } from '../../../src/core/durations.ts'
 import { EndpointTrouble } from '../../../src/webhooks/delivery-state/endpoint-trouble.ts'
 import { at, BROKEN, event, GONE, machineOf, OK } from '../../support/webhooks/endpoint-machines.ts'
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 describe('the trouble of an endpoint', () => {
   test('is noticed at once for the first dead delivery, then once an hour with a count', () => {

@@ -6,6 +6,7 @@ import {
   attemptOutcomes,
   outcomeOf,
 } from '../../../src/core/attempt-end.ts'
+import { DAY_MS } from '../../../src/core/durations.ts'
 import {
   type DeliveryDecision,
   LONGEST_RETRY_AFTER_MS,
@@ -18,7 +19,6 @@ import {
 const NOW_MS = Date.UTC(2026, 5, 1, 6)
 /** Randomness that does not change a delay. */
 const EVEN = 0.5
-const DAY_MS = 86_400_000
 
 function answered(status: number, retryAfter: string | null = null): AttemptEnd {
   return { kind: 'answered', status, retryAfter }

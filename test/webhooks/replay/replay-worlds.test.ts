@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { seededChance } from '../../../src/core/chance.ts'
+import { HOUR_MS } from '../../../src/core/durations.ts'
 import { matches } from '../../../src/core/filter/filter.ts'
 import { deadKey } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import type { RequestedReplay } from '../../../src/webhooks/worker/shard-worker.ts'
@@ -13,7 +14,6 @@ import {
   WebhookWorld,
 } from '../../support/webhooks/webhook-world.ts'
 
-const HOUR_MS = 3_600_000
 const ID = 'one'
 /** An attempt that ended less than this before may not be durable: then it counts as in flight, and is not sent twice. */
 const WRITTEN_MS = 100

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
+import { HOUR_MS } from '../../../src/core/durations.ts'
 import { answer, endpointOf, WebhookWorld } from '../../support/webhooks/webhook-world.ts'
-
-const HOUR_MS = 3_600_000
 
 test('has the owner notified of dead deliveries, and of the first delivery after a long failure', async () => {
   let works = false

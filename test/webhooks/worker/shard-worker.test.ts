@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../../src/core/cursor.ts'
+import { HOUR_MS } from '../../../src/core/durations.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
 import { countReplay } from '../../../src/webhooks/replay/replay-count.ts'
 import { createDeliveryAccount } from '../../../src/webhooks/worker/delivery-account.ts'
@@ -15,7 +16,6 @@ import {
   WebhookWorld,
 } from '../../support/webhooks/webhook-world.ts'
 
-const HOUR_MS = 3_600_000
 const fails: Script = () => ({ end: answer(500), afterMs: 10 })
 
 function worldOf(endpoints: Parameters<typeof endpointOf>[], scripts: Record<string, Script> = {}) {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PlainPoller } from '../../../../src/cli/commands/demo/plain-poller.ts'
+import { MINUTE_MS } from '../../../../src/core/durations.ts'
 
 const START_MS = Date.UTC(2026, 0, 6, 7)
-const MINUTE_MS = 60_000
 const at = (second: number, revision = 1) => ({
   insertedAt: new Date(START_MS + second * 1000).toISOString(),
   revision,

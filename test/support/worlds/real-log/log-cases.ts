@@ -1,12 +1,11 @@
 /** The worlds that the tests play on real logs; together they ask a log for everything that the poller can. */
+import { MINUTE_MS, SECOND_MS } from '../../../../src/core/durations.ts'
 import { isGap } from '../../../../src/core/event.ts'
 import type { Assumption } from '../broken/assumptions.ts'
 import { burst } from '../world-upstream.ts'
 import type { RecordedWorld } from './operations.ts'
 import { recordBroken, recordWorld } from './recorded-world.ts'
 
-const SECOND = 1000
-const MINUTE = 60 * SECOND
 const SEVEN = Date.parse('2026-01-06T07:00:00Z')
 
 /** Plays each of the worlds on its simulated log. */
@@ -26,13 +25,13 @@ function brokenBy(...broken: readonly Assumption[]): RecordedWorld {
 }
 
 function unreadable(): RecordedWorld {
-  const items = burst('a', SEVEN + SECOND, 9 * SECOND, 265)
+  const items = burst('a', SEVEN + SECOND_MS, 9 * SECOND_MS, 265)
   for (const item of items) item.malformed = item.guid.endsWith('7')
-  const faults = { failures: 0.2, unknowns: 0.3, crashes: 0.04, faultsUntilMs: SEVEN + 2 * MINUTE }
+  const faults = { failures: 0.2, unknowns: 0.3, crashes: 0.04, faultsUntilMs: SEVEN + 2 * MINUTE_MS }
   const plan = { pageSize: 50, weeklyQuota: 1_000_000 }
   return recordWorld(
-    { ...plan, ...faults, seed: 14, startMs: SEVEN - 20 * SECOND, items },
-    SEVEN + 5 * MINUTE,
+    { ...plan, ...faults, seed: 14, startMs: SEVEN - 20 * SECOND_MS, items },
+    SEVEN + 5 * MINUTE_MS,
   )
 }
 
