@@ -148,9 +148,9 @@ export const logEvents = {
     'A request to the upstream API failed; `reason` or `verdict` says how. It is retried.',
   'webhook.attempt': 'One attempt to deliver an event to a webhook endpoint has ended.',
   'webhook.command_delayed':
-    'An operation on a webhook endpoint (starting a replay, disabling it, or telling its owner that it was disabled) could not be stored yet; it is retried.',
+    'An operation on a webhook endpoint (starting a replay, disabling it, or notifying its owner that it was disabled) could not be stored yet; it is retried.',
   'webhook.command_unreadable':
-    'A stored operation on a webhook endpoint (starting a replay, disabling it, or telling its owner that it was disabled) cannot be read by this version and is ignored.',
+    'A stored operation on a webhook endpoint (starting a replay, disabling it, or notifying its owner that it was disabled) cannot be read by this version and is ignored.',
   'webhook.dead_forgotten':
     'Delivery rows of this tenant take more memory than it may have, so its oldest dead deliveries, up to `sequence`, were forgotten: a replay of `dead` ones leaves them out, one by time or id does not. Look which of its endpoints fail.',
   'webhook.disabled':

@@ -98,8 +98,8 @@ describe('of a WebSocket', () => {
 
   test('the close codes match the code and the guide', () => {
     const counted = streamCloseCodes.filter((code) => /^\d{4}$/.test(code))
-    const told = firstCells('| Code | Reason |').flatMap((cell) => cell.split(', '))
-    expect(told.sort()).toEqual([...counted].sort())
+    const documented = firstCells('| Code | Reason |').flatMap((cell) => cell.split(', '))
+    expect(documented.sort()).toEqual([...counted].sort())
     for (const key of webSockets) {
       const codes = document.channels[key]?.['x-close-codes'] ?? {}
       expect([key, Object.keys(codes).sort()]).toEqual([key, [...counted].sort()])

@@ -17,16 +17,16 @@ import { createManualClock } from '../support/time/manual-clock.ts'
 
 const ADMIN = 'the token of the settings'
 const authenticate = adminAuthenticate(ADMIN, knows({ one: {}, two: {} }))
-const told = { method: 'GET', summary: '', parameters: {}, answers: {} } as const
+const facts = { method: 'GET', summary: '', parameters: {}, answers: {} } as const
 const routes: AnyRoute[] = [
   {
-    ...told,
+    ...facts,
     path: '/open',
     scope: 'open',
     handle: async ({ response }) => sendJson(response, 200, Buffer.from('{}')),
   },
   {
-    ...told,
+    ...facts,
     path: '/closed',
     scope: 'events:read',
     handle: async ({ response }) => sendJson(response, 200, Buffer.from('{}')),

@@ -1,7 +1,7 @@
 /**
- * Accounts for the memory that slow clients hold: bytes written to their sockets that the kernel has not taken (a
- * shared buffer counts once), and answers that are not out. The total decides how large the next frame batch (events encoded for one write) may be.
- * The total thus stays below `LARGE_BUDGET_BYTES` plus one small batch per client, give or take an event each.
+ * Accounts for the memory that slow clients hold: bytes in their sockets that the kernel has not taken, and answers that
+ * are not out. A shared buffer counts once. The total decides how large the next frame batch (events encoded for one
+ * write) may be. It thus stays below `LARGE_BUDGET_BYTES` plus one small batch per client, give or take an event each.
  */
 import type { ServerResponse } from 'node:http'
 

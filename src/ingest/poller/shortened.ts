@@ -1,6 +1,6 @@
 /**
- * Shortens the text of an item that is set aside as unreadable: a long one is stored as its beginning, its length and its
- * hash, which still tell it from any other.
+ * Shortens the text of an item that is set aside as unreadable: of a long one its beginning, its length and its hash
+ * are stored, which still identify it.
  */
 import { createHash } from 'node:crypto'
 import type { Steps } from '../../lifecycle/slices.ts'

@@ -84,7 +84,7 @@ export class Subscriptions {
     for (const session of this.#sessions.values()) session.stop()
   }
 
-  /** The client has taken everything. Whoever reads first may fill the writer again, so another one is first each time. */
+  /** The client has taken everything. The first subscription to read may fill the writer again, so each time another is first. */
   onRoom(): void {
     const [first] = this.#sessions
     if (first !== undefined && this.#sessions.size > 1) {

@@ -93,8 +93,8 @@ test('a page scan by cursor returns the remaining entries, whatever is added or 
       const stayed = before.filter((mic) => after.includes(mic))
       expect(new Set(met).size).toBe(met.length)
       const ended = first.body.meta.paging.nextCursor === null
-      const owed = ended ? first.body.data.map(({ mic }) => mic) : stayed
-      expect(met).toEqual(expect.arrayContaining(owed))
+      const wanted = ended ? first.body.data.map(({ mic }) => mic) : stayed
+      expect(met).toEqual(expect.arrayContaining(wanted))
     }),
     { numRuns: 40 },
   )

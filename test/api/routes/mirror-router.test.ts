@@ -16,17 +16,17 @@ import { keepingLogger } from '../../support/keeping-logger.ts'
 import { openMount } from '../mirror/mirror-mount.ts'
 
 /** The documentation of these routes. */
-const told = { summary: '', parameters: {}, schema: anyObject }
+const facts = { summary: '', parameters: {}, schema: anyObject }
 const routes: MirrorRoute[] = [
   {
-    ...told,
+    ...facts,
     path: '/things/:name',
     key: 'required',
     answer: ({ segment }, { plan }) => JSON.stringify({ data: segment('name'), plan }),
   },
-  { ...told, path: '/references/things', key: 'none', answer: () => '{"data":[]}' },
+  { ...facts, path: '/references/things', key: 'none', answer: () => '{"data":[]}' },
   {
-    ...told,
+    ...facts,
     path: '/away',
     key: 'none',
     answer() {
@@ -34,7 +34,7 @@ const routes: MirrorRoute[] = [
     },
   },
   {
-    ...told,
+    ...facts,
     path: '/broken',
     key: 'none',
     answer() {

@@ -80,7 +80,7 @@ describe('bridge restore', () => {
     })
     expect(result.units).toBeGreaterThan(0)
     expect(result.since).toBe(result.takenAt)
-    const told = stderr.join('\n')
+    const printed = stderr.join('\n')
     for (const words of [
       `the backup of epoch ${writer.state.head.epoch} is whole`,
       `${dataDir} holds event 4 of epoch`,
@@ -88,7 +88,7 @@ describe('bridge restore', () => {
       'will be counted as spent since',
       'replaced-',
     ]) {
-      expect(told).toContain(words)
+      expect(printed).toContain(words)
     }
     expect(logs.open(dataDir).archive).toMatchObject({ latest: 3, epoch: result.epoch })
   })

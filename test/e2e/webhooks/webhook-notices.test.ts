@@ -76,7 +76,7 @@ const typesOf = ({ received }: { received: readonly Received[] }): string[] =>
     return [event].flat().map(({ type }) => type)
   })
 
-it('an owner is told, over a kill -9, that deliveries were given up and that the endpoint works again; health follows', async () => {
+it('an owner is notified, over a kill -9, that deliveries were given up and that the endpoint works again; health follows', async () => {
   let works = false
   await using failing = await startReceiver((response) => response.writeHead(works ? 204 : 500).end())
   await using alone = await startReceiver()

@@ -99,8 +99,8 @@ describe.skipIf(shared.length !== 1)('one running broker', () => {
     const { logger, lines } = keepingLogger()
     const log = openKafkaLog({ ...options, logger })
     await expect.poll(() => log.waitingFor, { timeout: 20_000 }).toContain('creating topics failed')
-    const told = lines.find(({ event }) => event === 'log.unavailable')
-    expect(told?.fields.error).toMatchObject({ hint: expect.stringContaining('BRIDGE_TOPIC_REPLICATION') })
+    const logged = lines.find(({ event }) => event === 'log.unavailable')
+    expect(logged?.fields.error).toMatchObject({ hint: expect.stringContaining('BRIDGE_TOPIC_REPLICATION') })
     await log.close()
   })
 

@@ -185,8 +185,8 @@ describe.skipIf(runtime === null)('a mirror by MirrorMaker takes over', () => {
       expect(shown.status).toBe(endpoint.status)
       const delivered = () =>
         new Set(market.delivered.map(({ body }) => keyOf((JSON.parse(body) as ApiEvent).data)))
-      const owed = events.filter(({ type }) => !type.startsWith('bridge.'))
-      await eventually(delivered, (keys) => owed.every(({ data }) => keys.has(keyOf(data))))
+      const wanted = events.filter(({ type }) => !type.startsWith('bridge.'))
+      await eventually(delivered, (keys) => wanted.every(({ data }) => keys.has(keyOf(data))))
     }
     await Promise.all([ofLost, ofUnknown].map((one, index) => takeOver(index, one)))
   }, 400_000)

@@ -26,13 +26,13 @@ function standing(rows: TableRows): Record<string, unknown> {
 
 /** Every change reported so far and later. */
 function heard(rows: TableRows): Row[] {
-  const told: Row[] = []
+  const published: Row[] = []
   void (async () => {
     for await (const changes of rows.feedOf('t').subscribe(new AbortController().signal)) {
-      for (const { key, value } of changes) told.push([key, value as number | null])
+      for (const { key, value } of changes) published.push([key, value as number | null])
     }
   })()
-  return told
+  return published
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -40,7 +40,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 test('rows stay while a topic is re-read, and the differences are reported at its end', async () => {
   const rows = new TableRows()
   rows.take(batch([...Object.entries({ a: 1, b: 2, c: 3 })]))
-  const told = heard(rows)
+  const published = heard(rows)
   rows.take(batch([['b', 20]], { rewound: REWOUND, atEnd: false }))
   expect(standing(rows)).toEqual({ a: 1, b: 2, c: 3 })
   expect(rows.nextOffset).toBe(0)
@@ -56,7 +56,7 @@ test('rows stay while a topic is re-read, and the differences are reported at it
   expect(standing(rows)).toEqual({ b: 20, c: 3, d: 4 })
   expect(rows.nextOffset).toBe(7)
   await turn()
-  expect(told).toEqual([
+  expect(published).toEqual([
     ['a', null],
     ['b', 20],
     ['d', 4],
@@ -73,13 +73,13 @@ test('a second re-read before the end discards the first one', () => {
 
 test('no row exists or is reported before the topic was first read to its end', async () => {
   const rows = new TableRows()
-  const told = heard(rows)
+  const published = heard(rows)
   rows.take(batch([['a', 1]], { atEnd: false }))
   expect(standing(rows)).toEqual({})
   rows.take(batch([['b', 2]]))
   expect(standing(rows)).toEqual({ a: 1, b: 2 })
   await turn()
-  expect(told).toEqual([])
+  expect(published).toEqual([])
 })
 
 test('through any writes, missed records and re-reads, reported changes add up to the rows', async () => {
@@ -89,7 +89,7 @@ test('through any writes, missed records and re-reads, reported changes add up t
     fc.asyncProperty(fc.array(step), async (steps) => {
       const rows = new TableRows()
       rows.take(batch([]))
-      const told = heard(rows)
+      const published = heard(rows)
       const truth = new Map<string, number>()
       for (const { changes, missed } of steps) {
         for (const [key, value] of changes) value === null ? truth.delete(key) : truth.set(key, value)
@@ -99,7 +99,7 @@ test('through any writes, missed records and re-reads, reported changes add up t
       }
       await turn()
       const applied = new Map<string, number>()
-      for (const [key, value] of told) value === null ? applied.delete(key) : applied.set(key, value)
+      for (const [key, value] of published) value === null ? applied.delete(key) : applied.set(key, value)
       expect(applied).toEqual(truth)
     }),
   )

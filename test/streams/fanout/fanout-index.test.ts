@@ -102,11 +102,11 @@ describe('the fan-out index', () => {
   test('gives no reader a position of the old log after an epoch change', async () => {
     const { fanoutIndex, state, grow, stop } = await node()
     expect(fanoutIndex.scannedTo).toBe(9)
-    const told: number[] = []
-    fanoutIndex.ahead.add({ onNewEvents: (scannedTo) => told.push(scannedTo) })
+    const scans: number[] = []
+    fanoutIndex.ahead.add({ onNewEvents: (scannedTo) => scans.push(scannedTo) })
     state.epoch = 'Epoch002'
     await grow(1)
-    expect(told).toEqual([0])
+    expect(scans).toEqual([0])
     await stop()
   })
 

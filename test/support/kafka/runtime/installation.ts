@@ -29,9 +29,9 @@ export type FoundJava = { java: string; javaVersion: string } | { missing: strin
 /** Looks for a Java of at least 17: that of `JAVA_HOME`, else of the path. */
 export async function findJava(env: Environment): Promise<FoundJava> {
   const java = env.JAVA_HOME ? join(env.JAVA_HOME, 'bin', 'java') : 'java'
-  const told = await promisify(execFile)(java, ['-version']).catch((error: Error) => error)
-  if (told instanceof Error) return { missing: `${java} does not run` }
-  const [, javaVersion = '0'] = /version "([^"]+)"/.exec(told.stderr) ?? []
+  const printed = await promisify(execFile)(java, ['-version']).catch((error: Error) => error)
+  if (printed instanceof Error) return { missing: `${java} does not run` }
+  const [, javaVersion = '0'] = /version "([^"]+)"/.exec(printed.stderr) ?? []
   if (Number.parseInt(javaVersion, 10) < MIN_JAVA) return { missing: `${java} is version ${javaVersion}` }
   return { java, javaVersion }
 }
