@@ -17,7 +17,9 @@ export function completionOf(load: LoadCommands): CliCommand {
       {
         name: `completion ${name}`,
         does: `prints the completion for ${name}`,
-        help: `The command is completed as bridge: define alias bridge='npx --no-install bridge', then\n  ${setUp}`,
+        help: `In a checkout, make bridge a function first: zsh would complete the words of an alias.
+  bridge() { npx --no-install bridge "$@"; }
+  ${setUp}`,
         flags: {},
       },
       async (_given, { stdout }) => stdout(script(casesOf(await load()))),
@@ -89,7 +91,9 @@ _bridge() {
   local candidates
   candidates=$(${CANDIDATES} "\${(@)words[2,CURRENT-1]}")
   compadd -- \${(s: :)candidates}
-  if [[ $PREFIX != -* ]]; then _files; fi
+  # Where only flags may follow, an argument may be a file; beside verbs a file would keep them from being completed.
+  if [[ $candidates == -* && $PREFIX != -* ]]; then _files; fi
 }
+if (( ! $+functions[compdef] )); then autoload -Uz compinit && compinit -i; fi
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _bridge "$@"; else compdef _bridge bridge; fi`
 }
