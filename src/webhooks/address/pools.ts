@@ -12,10 +12,14 @@ import type { WebhookTarget } from './judge-url.ts'
 const KEEP_ALIVE_MS = 4_000
 /** Largest head of an answer. */
 const LARGEST_HEAD_BYTES = 16 * 1024
+/** A receiver may just be ending a connection that idled for so long: their limits of idling are a second and more. */
+const LONG_IDLE_MS = 1_000
 
 /** A connection to one address of one origin, borrowed: for one exchange at a time. */
 export interface Borrowed {
   dispatcher: Dispatcher
+  /** Whether it was open before, and idle for so long that its receiver may have ended it as the request left. */
+  hadIdled(): boolean
   /** Gives it back; once. One that is not to be used again is ended, with whatever waits for it. */
   release(next: 'again' | 'end'): void
 }
@@ -23,11 +27,20 @@ export interface Borrowed {
 /** The connections of a process. */
 export type Pools = ReturnType<typeof createPools>
 
+/** A client of undici has one socket at a time; it opens another where that one ended. */
+interface Connection {
+  client: Client
+  /** When it was given back last, ms since 1970. */
+  idleSinceMs: number
+  /** For how long its socket was idle before it was borrowed; 0 where it was opened since. */
+  idledMs: number
+}
+
 interface Entry {
   /** Those there are. */
-  clients: Set<Client>
+  connections: Set<Connection>
   /** Of them, those that nobody has; the one used last is the last. */
-  idle: Client[]
+  idle: Connection[]
   cancelEnd: (() => void) | null
 }
 
@@ -35,30 +48,41 @@ interface Entry {
 export function createPools(options: ConnectOptions) {
   const entries = new Map<string, Entry>()
   const stop = new AbortController()
-  const end = async (key: string, { clients }: Entry): Promise<void> => {
+  const end = async (key: string, { connections }: Entry): Promise<void> => {
     entries.delete(key)
-    await Promise.all([...clients].map((client) => client.destroy()))
+    await Promise.all([...connections].map(({ client }) => client.destroy()))
   }
-  const release = (key: string, entry: Entry, client: Client, next: 'again' | 'end'): void => {
-    if (next === 'again') entry.idle.push(client)
-    else {
-      entry.clients.delete(client)
-      void client.destroy()
+  const release = (key: string, entry: Entry, connection: Connection, next: 'again' | 'end'): void => {
+    if (next === 'again') {
+      connection.idleSinceMs = options.clock.now()
+      entry.idle.push(connection)
+    } else {
+      entry.connections.delete(connection)
+      void connection.client.destroy()
     }
-    if (entry.idle.length < entry.clients.size || stop.signal.aborted) return
+    if (entry.idle.length < entry.connections.size || stop.signal.aborted) return
     entry.cancelEnd = options.clock.after(KEEP_ALIVE_MS, () => void end(key, entry))
   }
   return {
-    /** A connection for the target at a judged address. A new one is opened where all are busy: nobody waits for anybody. */
-    borrow(target: WebhookTarget, address: string): Borrowed {
+    /**
+     * A connection for the target at a judged address. A new one is opened where all are busy, because nobody waits for anybody,
+     * or where it is to be `new`.
+     */
+    borrow(target: WebhookTarget, address: string, which: 'any' | 'new' = 'any'): Borrowed {
       const key = `${target.scheme} ${target.host} ${target.port} ${target.allowedNetsOnly} ${address}`
-      const entry: Entry = entries.get(key) ?? { clients: new Set(), idle: [], cancelEnd: null }
+      const entry: Entry = entries.get(key) ?? { connections: new Set(), idle: [], cancelEnd: null }
       entries.set(key, entry)
       entry.cancelEnd?.()
       entry.cancelEnd = null
-      const client = entry.idle.pop() ?? createClient(target, address, options, stop.signal)
-      entry.clients.add(client)
-      return { dispatcher: client, release: (next) => release(key, entry, client, next) }
+      const idle = which === 'new' ? undefined : entry.idle.pop()
+      const connection = idle ?? createConnection(target, address, options, stop.signal)
+      if (idle !== undefined) idle.idledMs = options.clock.now() - idle.idleSinceMs
+      entry.connections.add(connection)
+      return {
+        dispatcher: connection.client,
+        hadIdled: () => connection.idledMs >= LONG_IDLE_MS,
+        release: (next) => release(key, entry, connection, next),
+      }
     },
     /** How many origins and addresses have connections, or had some in the last seconds. */
     size: (): number => entries.size,
@@ -74,15 +98,16 @@ export function createPools(options: ConnectOptions) {
   }
 }
 
-function createClient(
+function createConnection(
   target: WebhookTarget,
   address: string,
   options: ConnectOptions,
   signal: AbortSignal,
-): Client {
+): Connection {
   const host = target.host.includes(':') ? `[${target.host}]` : target.host
-  return new Client(`${target.scheme}://${host}:${target.port}`, {
+  const client = new Client(`${target.scheme}://${host}:${target.port}`, {
     connect: (_options, callback) => {
+      connection.idledMs = 0
       connectTo(target, address, options, signal).then(
         (socket) => callback(null, socket),
         (error: Error) => callback(error, null),
@@ -97,4 +122,6 @@ function createClient(
     headersTimeout: 0,
     bodyTimeout: 0,
   })
+  const connection = { client, idleSinceMs: 0, idledMs: 0 }
+  return connection
 }

@@ -6,11 +6,11 @@ import { aborted } from '../../lifecycle/aborted.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { type Checked, checkAddresses } from '../address/guard.ts'
 import type { WebhookTarget } from '../address/judge-url.ts'
-import type { Pools } from '../address/pools.ts'
+import type { Borrowed, Pools } from '../address/pools.ts'
 import type { Resolve } from '../address/resolver.ts'
 import type { AddressRules } from '../address/rules.ts'
 import { type AttemptPhase, AttemptTimer } from './attempt-timer.ts'
-import { type ExchangeEnd, exchange, type Post, STOPPED } from './exchange.ts'
+import { type ExchangeEnd, type ExchangeStep, exchange, type Post, STOPPED } from './exchange.ts'
 
 /** Limits of an attempt, ms. */
 export const attemptLimits = {
@@ -75,7 +75,10 @@ export async function attemptDelivery(
   }
 }
 
-/** Tries one address after the other until one is connected to; each gets its share of the time that is left. */
+/**
+ * Tries one address after the other until one is connected to; each gets its share of the time that is left. A request that was
+ * lost with a connection that had idled is sent once more, over a new one.
+ */
 async function overAddresses(
   addresses: readonly string[],
   target: WebhookTarget,
@@ -94,18 +97,40 @@ async function overAddresses(
     const shareMs = (untilMs - clock.now()) / (count - at)
     const endShare = isLast ? () => undefined : clock.after(shareMs, () => share.abort())
     const signal = isLast ? timer.signal : AbortSignal.any([timer.signal, share.signal])
-    const { dispatcher, release } = pools.borrow(target, addresses[at] ?? '')
-    end = await exchange(dispatcher, sent, signal, (step) => {
+    const onStep = (step: ExchangeStep): void => {
       endShare()
       if (step === 'sending') timer.enter('head', attemptLimits.wholeMs)
       else timer.enter('body', attemptLimits.bodyMs)
-    })
+    }
+    const address = addresses[at] ?? ''
+    const borrowed = pools.borrow(target, address)
+    end = await overConnection(borrowed, sent, signal, onStep)
+    // The receiver most likely ended the connection for its idling, and has read nothing. If it has, it knows the `webhook-id`.
+    if (isUnanswered(end, timer) && borrowed.hadIdled() && post.mayLeave()) {
+      timer.enter('connect', attemptLimits.connectMs)
+      end = await overConnection(pools.borrow(target, address, 'new'), sent, signal, onStep)
+    }
     endShare()
-    release(end.kind === 'answered' ? 'again' : 'end')
     const unconnected = end.kind === 'failed' && timer.phase === 'connect' && end.fault !== 'blocked'
     if (!unconnected || timer.signal.aborted) return end
   }
   return end
+}
+
+async function overConnection(
+  { dispatcher, release }: Borrowed,
+  post: Post,
+  signal: AbortSignal,
+  onStep: (step: ExchangeStep) => void,
+): Promise<ExchangeEnd> {
+  const end = await exchange(dispatcher, post, signal, onStep)
+  release(end.kind === 'answered' ? 'again' : 'end')
+  return end
+}
+
+/** The request left, and its connection ended before a byte of an answer. */
+function isUnanswered(end: ExchangeEnd, { phase }: AttemptTimer): boolean {
+  return end.kind === 'failed' && end.fault === 'connect' && phase === 'head'
 }
 
 function notChecked(

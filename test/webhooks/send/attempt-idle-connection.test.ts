@@ -1,0 +1,102 @@
+/** Tests attempts over a kept connection that its receiver ends at the moment when the request leaves. */
+import { createServer, type Server, type Socket } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+import { createTrial, type Trial } from '../attempts/attempts.ts'
+
+const clock = createManualClock()
+const ANSWER = 'HTTP/1.1 204 No Content\r\n\r\n'
+
+let sender: Trial
+let server: Server
+/** Connections in the order in which they were opened. */
+let sockets: Socket[]
+/** How many requests were read. */
+let requests: number
+
+afterEach(async () => {
+  await sender[Symbol.asyncDispose]()
+  for (const socket of sockets) socket.destroy()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+/** A receiver on a real socket, and a first delivery to it, whose connection is kept. */
+async function start(onRequest = (socket: Socket, _count: number): void => void socket.write(ANSWER)) {
+  sender = createTrial({ clock })
+  sockets = []
+  requests = 0
+  server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    socket.on('data', (bytes) => {
+      if (!bytes.includes('POST ')) return
+      requests += 1
+      onRequest(socket, requests)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.2', resolve))
+  expect(await send()).toMatchObject({ end: { status: 204 } })
+}
+
+const lost = { kind: 'failed', fault: 'connect' }
+/** The request that is about to leave is asked for its permit the second time. */
+const AT_THE_LAST_MOMENT = 2
+
+/** Sends, with a permit for so many of the times that it is asked for. */
+function send({ isEnded = false, permits = 9 } = {}) {
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : null
+  let asked = 0
+  const mayLeave = (): boolean => {
+    asked += 1
+    if (isEnded && asked === AT_THE_LAST_MOMENT) sockets[0]?.destroy()
+    return asked <= permits
+  }
+  return sender.send(`http://hooks.example:${port}/in`, { mayLeave })
+}
+
+test('a request that is lost with a connection which had idled for a second arrives over a new one, in the same attempt', async () => {
+  await start()
+  clock.advance(1_000)
+  expect(await send({ isEnded: true })).toMatchObject({ end: { kind: 'answered', status: 204 } })
+  expect([sockets.length, requests]).toEqual([2, 2])
+})
+
+test('one that is lost with a connection in steady use is a failed attempt', async () => {
+  await start()
+  clock.advance(999)
+  expect(await send({ isEnded: true })).toMatchObject({ end: lost, phase: 'head' })
+  expect([sockets.length, requests]).toEqual([1, 1])
+})
+
+test('it is sent once more at most', async () => {
+  await start((socket, count) => void (count === 1 ? socket.write(ANSWER) : socket.destroy()))
+  clock.advance(1_000)
+  expect(await send({ isEnded: true })).toMatchObject({ end: lost, phase: 'head' })
+  expect([sockets.length, requests]).toEqual([2, 2])
+})
+
+test('it is not sent once more where it may not leave any more', async () => {
+  await start()
+  clock.advance(1_000)
+  const report = await send({ isEnded: true, permits: AT_THE_LAST_MOMENT })
+  expect(report).toMatchObject({ end: lost, phase: 'head' })
+  expect([sockets.length, requests]).toEqual([1, 1])
+})
+
+test('one that was answered with a byte is not sent once more', async () => {
+  await start((socket, count) => void (count === 1 ? socket.write(ANSWER) : socket.end('HTTP/1.1 2')))
+  clock.advance(1_000)
+  expect(await send()).toMatchObject({ end: { kind: 'failed', fault: 'broken' } })
+  expect([sockets.length, requests]).toEqual([1, 2])
+})
+
+test('a connection that was opened anew since it idled is not one that idled', async () => {
+  await start((socket, count) => {
+    if (count === 1) socket.end(`HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n`)
+    else socket.destroy()
+  })
+  clock.advance(1_000)
+  expect(await send()).toMatchObject({ end: lost, phase: 'head' })
+  expect([sockets.length, requests]).toEqual([2, 2])
+})
