@@ -25,6 +25,10 @@ interface Service {
   environment?: Record<string, string>
   command?: string[]
   healthcheck?: { test: string[] }
+  read_only?: boolean
+  cap_drop?: string[]
+  security_opt?: string[]
+  mem_limit?: string
 }
 interface Compose {
   services: Record<string, Service>
@@ -103,6 +107,17 @@ test('every file and volume that compose mounts exists, and every secret is decl
   for (const secret of Object.keys(compose.secrets)) {
     expect(compose.secrets[secret]?.file).toBe(`\${SECRETS_DIR:-./secrets}/${secret}`)
     expect(paths.has(`deploy/demo-secrets/${secret}`)).toBe(true)
+  }
+})
+
+test('every container is closed: no capabilities, nothing to gain, a read-only root, and bounded memory', () => {
+  for (const [name, service] of services) {
+    expect(service, name).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      mem_limit: expect.stringMatching(/^\d+[mg]$/),
+    })
   }
 })
 
