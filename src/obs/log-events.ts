@@ -168,7 +168,7 @@ export const logEvents = {
   'webhook.no_socket':
     'This process cannot open another connection (`reason`: EMFILE, ENFILE or EADDRNOTAVAIL), so webhook deliveries wait a second and are tried again; no receiver is blamed. Raise the limit of open files (ulimit -n, LimitNOFILE), or find out what holds so many.',
   'webhook.notification_abandoned':
-    'A notification to the owner of a webhook endpoint was given up after its last retry.',
+    'A notification to the owner of a webhook endpoint was given up after its last retry, or, with `attempts` 0, because 10,000 of its tenant wait already.',
   'webhook.recovered':
     'A webhook endpoint that had failed for long or was disabled accepts deliveries again.',
   'webhook.replay_abandoned':

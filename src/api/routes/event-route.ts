@@ -46,16 +46,16 @@ const detailsSchema = z.object({
     .array(z.string())
     .nullable()
     .describe(
-      'The Kafka topics that hold it; on the embedded log, those that would. `null` where an older version of the bridge wrote it to Kafka.',
+      'The Kafka topics that hold it; on the embedded log, those that would. `null` where an older version of the bridge wrote it to Kafka or stored it from there.',
     ),
   foundBy: z
     .enum(waysFound)
     .nullable()
     .describe(
-      'How its item was found: by a `poll`, by the `fill` of an overflow or gap, by a `sweep` (a re-scan), or by the `backfill` of the first start. `null` for a gap event, and where an older version of the bridge wrote it.',
+      'How its item was found: by a `poll`, by the `fill` of an overflow or gap, by a `sweep` (a re-scan), or by the `backfill` of the first start. `null` for a gap event, and where an older version of the bridge wrote or stored it.',
     ),
   committedTime: isoTime(
-    'When the log stored it, on Kafka by the clock of the broker; `null` where an older version of the bridge wrote it.',
+    'When the log stored it, on Kafka by the clock of the broker; `null` where an older version of the bridge stored it on this node.',
   ).nullable(),
 })
 
