@@ -220,7 +220,7 @@ function sequencesOf(db: Database, ids: readonly string[], latest: number): Read
   )
   const found = new Map<string, number>()
   for (const id of ids) {
-    const revised = /^(.+)#([1-9]\d{0,8})$/.exec(id)
+    const revised = /^(.+)#([2-9]|[1-9]\d{1,8})$/.exec(id)
     const row =
       find.get(id, 1, latest) ??
       (revised === null ? undefined : find.get(revised[1] ?? '', Number(revised[2]), latest))

@@ -46,6 +46,7 @@ test('each revision is found by its own id, and names all of them', async () => 
     ['a', 'a#2'],
     ['a', 'a#2'],
   ])
+  expect((await one(api, 'a#1')).status).toBe(404)
 })
 
 test('a replaced announcement names the newest one that replaces it', async () => {
