@@ -126,7 +126,14 @@ export class WebSocketUpgrade implements Upgrade {
       this.#options.rates?.takeAddress(request)
       presented = readHandshake(request, this.#context, this.#options)
     } catch (error) {
-      endWithProblem(socket, problemOf(error) ?? new HttpProblem('internal', 'internal error'))
+      const problem = problemOf(error)
+      if (problem === null) {
+        this.#context.logger.error('http.request_failed', { method: 'GET', path: PATH, error })
+      }
+      endWithProblem(
+        socket,
+        problem ?? new HttpProblem('internal', 'internal error of the bridge; its log says more'),
+      )
       return
     }
     this.#server.handleUpgrade(request, socket, head, (webSocket) =>

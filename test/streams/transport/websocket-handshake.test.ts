@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { RateLimits } from '../../../src/http/rate-limits.ts'
 import { raw } from '../../http/raw.ts'
 import { type ApiServer, startApi } from '../../support/http/api-server.ts'
 import { openRaw } from '../../support/streams/raw-stream.ts'
 import { openStream } from '../../support/streams/ws-client.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const ORIGIN = 'https://desk.example'
 
@@ -51,6 +53,25 @@ describe('before the upgrade to a WebSocket', () => {
     if (status === 426) {
       expect(answer.headers).toMatchObject({ upgrade: 'websocket', 'sec-websocket-version': '13' })
     }
+  })
+
+  test('a fault of the bridge is answered 500, and the log names it', async () => {
+    const addressOf = () => {
+      throw new Error('broken')
+    }
+    const clock = createManualClock()
+    const rates = new RateLimits({
+      perToken: null,
+      perAddress: 1,
+      addressOf,
+      clock,
+      onRefused: () => undefined,
+    })
+    await using api = await startApi({ rates })
+    expect((await handshake(api)).status).toBe(500)
+    expect(api.lines.filter(({ event }) => event === 'http.request_failed')).toMatchObject([
+      { fields: { method: 'GET', path: '/v1/stream', error: { message: 'broken' } } },
+    ])
   })
 
   test('426 ends the connection of a client that asks for its end, and no other', async () => {

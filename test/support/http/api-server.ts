@@ -23,6 +23,7 @@ import {
 import { createReaderLimits, type ReaderLimits } from '../../../src/http/bounds/reader-limits.ts'
 import { clientAddress } from '../../../src/http/bounds/remote-address.ts'
 import { type Listener, listen } from '../../../src/http/listener.ts'
+import type { RateLimits } from '../../../src/http/rate-limits.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import type { Journal } from '../../../src/log/journal.ts'
 import type { Log } from '../../../src/log/log.ts'
@@ -118,6 +119,8 @@ export async function startApi(
     tokens?: Tokens
     /** Instead of one that follows an empty log. */
     endpoints?: Endpoints
+    /** Rates of WebSocket handshakes; by default none. */
+    rates?: RateLimits
     /** Allowed webhook targets; by default public hosts. */
     allowNets?: string[]
     /** How the deliveries of endpoints stand; by default no node has said. */
@@ -213,6 +216,7 @@ export async function startApi(
       asOf: LAST_GOOD_POLL,
     }),
     limits: readerLimits,
+    ...(limits.rates && { rates: limits.rates }),
   })
   const app = createApp({
     routes: [
