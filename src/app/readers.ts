@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import { parseNet } from '../core/ip.ts'
 import { createReaderLimits } from '../http/bounds/reader-limits.ts'
-import { type ClientAddress, clientAddress } from '../http/bounds/remote-address.ts'
+import { createAddressReader } from '../http/bounds/remote-address.ts'
 import { RateLimits } from '../http/rate-limits.ts'
 import type { StartContext } from './context.ts'
 
@@ -15,7 +15,7 @@ export type Readers = ReturnType<typeof buildReaders>
 /** With every place free. */
 export function buildReaders({ settings, clock, logger, metrics }: StartContext) {
   const trustedProxies = settings.trustedProxies.map(parseNet)
-  const addressOf = (request: IncomingMessage): ClientAddress | null => clientAddress(request, trustedProxies)
+  const addressOf = createAddressReader<IncomingMessage>(trustedProxies)
   const onRefused = (cause: Parameters<typeof metrics.httpRefused.add>[0]['cause']): void =>
     metrics.httpRefused.add({ cause })
   const limits = createReaderLimits({

@@ -1,15 +1,9 @@
 /**
- * Builds the Express app of a listener from routes. It checks a request in this order: path, method, token, what the
+ * Builds the handler of a listener from routes. It checks a request in this order: path, method, token, what the
  * path names, query encoding, body; then the route handles it. So 401, 403 and 404 come before 400.
  */
-import type { ServerResponse } from 'node:http'
-import express, {
-  type ErrorRequestHandler,
-  type Express,
-  type Request,
-  type RequestHandler,
-  type Response,
-} from 'express'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import { FILTER_PARAMETERS } from '../core/filter/filter-query.ts'
 import { didYouMean } from '../core/near.ts'
 import type { Logger } from '../obs/logger.ts'
@@ -54,21 +48,61 @@ const CORS_ANSWER_HEADERS = [
 ].join(', ')
 const CORS_MAX_AGE_SECONDS = '600'
 
-/** The app. Give it to `listen`. */
-export function createApp(options: AppOptions): Express {
+/**
+ * Creates the handler; give it to `listen`. Express finds the routes with a variable part in their path, and what to
+ * say where there is no route. The others are found here: most requests, and floods of them, cost half as much so.
+ */
+export function createApp(options: AppOptions): RequestListener {
+  const app = routedApp(options)
+  const handlers = new Map<string, RouteHandler>()
+  for (const route of options.routes.filter(({ path }) => !path.includes('{'))) {
+    const handler = callOf(route, options)
+    handlers.set(`${route.method} ${route.path}`, handler)
+    if (route.method === 'GET') handlers.set(`HEAD ${route.path}`, handler)
+  }
+  const allow = allowOrigins(options)
+  const refuse = answerErrors(options.logger)
+  const serve = async (handler: RouteHandler, request: IncomingMessage, response: ServerResponse) => {
+    try {
+      addSafetyHeaders(response)
+      allow(request, response)
+      limitAddress(options.rates, request, response)
+      checkAddress(request)
+      await handler(request, response, NO_SEGMENTS)
+    } catch (error) {
+      refuse(error, request, response)
+    }
+  }
+  return (request, response) => {
+    const handler = handlers.get(`${request.method} ${pathOf(request)}`)
+    if (handler === undefined) app(request, response)
+    else void serve(handler, request, response)
+  }
+}
+
+function routedApp(options: AppOptions): Express {
   const app = bareApp()
-  app.use(allowOrigins(options))
+  const allow = allowOrigins(options)
+  app.use((request, response, next) => {
+    if (!allow(request, response)) next()
+  })
   for (const { prefix, handler } of options.mounts ?? []) app.use(prefix, handler)
-  app.use(limitAddress(options.rates))
-  app.use(checkAddress)
+  app.use((request, response, next) => {
+    limitAddress(options.rates, request, response)
+    checkAddress(request)
+    next()
+  })
   for (const [path, methods] of methodsByPath(options.routes)) {
     for (const route of options.routes.filter((candidate) => candidate.path === path)) {
-      app[METHODS[route.method]](patternOf(path), callOf(route, options))
+      const handler = callOf(route, options)
+      app[METHODS[route.method]](patternOf(path), (request, response) =>
+        handler(request, response, (name) => `${request.params[name]}`),
+      )
     }
     app.all(patternOf(path), refuseMethod(methods))
   }
   app.use(notFound(options.routes.map(({ path }) => path)))
-  app.use(answerErrors(options.logger))
+  app.use(errorHandler(options.logger))
   return app
 }
 
@@ -79,34 +113,49 @@ export function bareApp(): Express {
   app.disable('etag')
   app.enable('case sensitive routing')
   app.use((_request, response, next) => {
-    response.setHeader('X-Content-Type-Options', 'nosniff')
-    response.setHeader('X-Frame-Options', 'DENY')
-    response.setHeader('Referrer-Policy', 'no-referrer')
-    response.setHeader('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
+    addSafetyHeaders(response)
     next()
   })
   return app
 }
 
-/** Counts each request of its address, and refuses it where that sends too many. */
-function limitAddress(rates: RateLimits | undefined): RequestHandler {
-  return (request, response, next) => {
-    setRateHeaders(response, rates?.takeAddress(request) ?? null)
-    next()
-  }
+/** Headers of every answer: a browser must not guess what it is, nor show it as a page. */
+function addSafetyHeaders(response: ServerResponse): void {
+  response.setHeader('X-Content-Type-Options', 'nosniff')
+  response.setHeader('X-Frame-Options', 'DENY')
+  response.setHeader('Referrer-Policy', 'no-referrer')
+  response.setHeader('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
+}
+
+/** Counts each request of its address. @throws HttpProblem `rate_limited` where that sends too many */
+function limitAddress(
+  rates: RateLimits | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  setRateHeaders(response, rates?.takeAddress(request) ?? null)
 }
 
 /** Tells the client how many requests it may send; `rates` null: as many as it likes. */
 export function setRateHeaders(response: ServerResponse, rates: RateHeaders): void {
-  if (rates !== null) response.setHeaders(new Map(Object.entries(rates)))
+  if (rates === null) return
+  for (const [name, value] of Object.entries(rates)) response.setHeader(name, value)
 }
 
-/** Refuses a request whose address is too long, or whose path is badly encoded. */
-export const checkAddress: RequestHandler = (request, _response, next) => {
-  checkUrlLength(request.originalUrl)
-  checkUrl(request.originalUrl.split('?', 1)[0] ?? '')
-  next()
+/** Refuses a request whose address is too long, or whose path is badly encoded. Throws as `checkUrl` does. */
+export function checkAddress(request: IncomingMessage): void {
+  checkUrlLength(request.url ?? '')
+  checkUrl(pathOf(request))
 }
+
+/** The address without its query, as it was sent. */
+function pathOf({ url = '' }: IncomingMessage): string {
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
+}
+
+/** The handler of a path without variable parts has none. */
+const NO_SEGMENTS: OpenCall['segment'] = () => ''
 
 /** A path as Express writes it: `:id` for `{id}`. */
 function patternOf(path: string): string {
@@ -133,24 +182,34 @@ function methodsByPath(routes: readonly AnyRoute[]): Map<string, string> {
   return methods
 }
 
+/** Handles a request of one route, or throws what becomes its answer. */
+type RouteHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  segment: OpenCall['segment'],
+) => Promise<void>
+
+/** Why the signal `gone` of every call aborts. One for all: to make one costs as much as to refuse a request. */
+const GONE: unknown = AbortSignal.abort().reason
+
 /** A handler that checks token, path and body before the route gets its call. A stranger's body is never read. */
-function callOf(route: AnyRoute, options: Pick<AppOptions, 'authenticate' | 'rates'>): RequestHandler {
+function callOf(route: AnyRoute, options: Pick<AppOptions, 'authenticate' | 'rates'>): RouteHandler {
   const known = [...Object.keys(route.parameters), ...(route.takesFilter === true ? FILTER_PARAMETERS : [])]
-  return async (request, response) => {
-    const gone = new AbortController()
-    response.on('close', () => gone.abort())
-    const segment = (name: string): string => `${request.params[name]}`
+  return async (request, response, segment) => {
     const handle = admit(route, { request, response, segment }, options)
-    checkUrl(request.originalUrl)
+    const gone = new AbortController()
+    response.on('close', () => gone.abort(GONE))
+    const { url = '' } = request
+    checkUrl(url)
     const body = await bodyOf(route, request)
-    const query = new Query(request.originalUrl, known)
+    const query = new Query(url, known)
     await handle({ request, response, query, segment, body, gone: gone.signal })
   }
 }
 
 /**
  * The route's handler, with the caller where the route needs one. Throws as `bearerToken`, `callerOf`, rates and the
- * route's `identify` and `requireTarget` do.
+ * route's `identify`, `requireTarget` and `takePlace` do.
  */
 function admit(
   route: AnyRoute,
@@ -160,14 +219,15 @@ function admit(
   if (route.scope === 'open') return (call) => route.handle(call)
   const caller =
     route.identify?.(request) ?? callerOf(bearerToken(request.headers.authorization), null, authenticate)
-  setRateHeaders(response, rates?.takeToken(caller) ?? null)
+  setRateHeaders(response, rates?.takeToken(caller, request) ?? null)
   requireScope(caller, route.scope)
   route.requireTarget?.({ segment, caller })
+  route.takePlace?.({ request, response, caller })
   return (call) => route.handle({ ...call, caller })
 }
 
 /** The JSON value of the body; undefined where the route takes none. Throws as `readJsonBody` and `refuseBody` do. */
-async function bodyOf({ body }: AnyRoute, request: Request): Promise<unknown> {
+async function bodyOf({ body }: AnyRoute, request: IncomingMessage): Promise<unknown> {
   return body === undefined ? await refuseBody(request) : await readJsonBody(request, body.maxBytes)
 }
 
@@ -193,33 +253,46 @@ export function notFound(paths: readonly string[]): RequestHandler {
   }
 }
 
-/** CORS for exact origins: the headers on every answer, and the answer to a preflight. */
-function allowOrigins({ corsOrigins, routes }: AppOptions): RequestHandler {
+/** CORS for exact origins: the headers on every answer, and the answer to a preflight; true where it has answered one. */
+function allowOrigins({
+  corsOrigins,
+  routes,
+}: AppOptions): (request: IncomingMessage, response: ServerResponse) => boolean {
   const methods = [...methodsByPath(routes)]
-  return (request, response, next) => {
-    if (corsOrigins.length === 0) return next()
-    response.vary('Origin')
+  return (request, response) => {
+    if (corsOrigins.length === 0) return false
+    response.setHeader('Vary', 'Origin')
     const { origin } = request.headers
-    if (origin === undefined || !corsOrigins.includes(origin)) return next()
+    if (origin === undefined || !corsOrigins.includes(origin)) return false
     response.setHeader('Access-Control-Allow-Origin', origin)
     response.setHeader('Access-Control-Expose-Headers', CORS_ANSWER_HEADERS)
     if (request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
-      return next()
+      return false
     }
-    const [, own = MOUNTED_METHODS] = methods.find(([path]) => fits(path, request.path)) ?? []
+    const [, own = MOUNTED_METHODS] = methods.find(([path]) => fits(path, pathOf(request))) ?? []
     response.setHeader('Access-Control-Allow-Methods', own)
     response.setHeader('Access-Control-Allow-Headers', CORS_REQUEST_HEADERS)
     response.setHeader('Access-Control-Max-Age', CORS_MAX_AGE_SECONDS)
     response.writeHead(204).end()
+    return true
   }
 }
 
+/** The last layer of an Express app: `answerErrors`. */
+export function errorHandler(logger: Logger): ErrorRequestHandler {
+  const answer = answerErrors(logger)
+  return (error, request, response, _next) => answer(error, request, response)
+}
+
 /** Turns what a handler threw into an answer. A fault of ours goes to the log, not to the client. */
-export function answerErrors(logger: Logger): ErrorRequestHandler {
-  return (error, request, response, _next) => {
+function answerErrors(
+  logger: Logger,
+): (error: unknown, request: IncomingMessage, response: ServerResponse) => void {
+  return (error, request, response) => {
     const problem = problemOf(error) ?? malformed(error)
     if (problem === null) {
-      logger.error('http.request_failed', { method: request.method, path: request.path.slice(0, 200), error })
+      const path = pathOf(request).slice(0, 200)
+      logger.error('http.request_failed', { method: request.method, path, error })
     }
     sendProblem(
       request,
@@ -236,7 +309,7 @@ function malformed(error: unknown): HttpProblem | null {
     : null
 }
 
-function sendProblem(request: Request, response: Response, problem: HttpProblem): void {
+function sendProblem(request: IncomingMessage, response: ServerResponse, problem: HttpProblem): void {
   if (response.headersSent) {
     request.socket.destroy()
     return
@@ -249,7 +322,7 @@ function sendProblem(request: Request, response: Response, problem: HttpProblem)
   }
   const { Connection: own } = headers
   // A header Connection of ours takes the place of Node's, which would say that the connection ends.
-  if (own !== undefined && !response.shouldKeepAlive) headers.Connection = `${own}, close`
+  if (own !== undefined && own !== 'close' && !response.shouldKeepAlive) headers.Connection = `${own}, close`
   response.writeHead(problem.status, headers)
   if (request.complete || response.shouldKeepAlive) {
     response.end(body)

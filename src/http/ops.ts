@@ -6,7 +6,7 @@ import type { Express } from 'express'
 import { type Check, checkHealth, type Health } from '../obs/health.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
-import { answerErrors, bareApp, checkAddress, notFound } from './app.ts'
+import { bareApp, checkAddress, errorHandler, notFound } from './app.ts'
 import { HttpProblem } from './problem.ts'
 import { sendJson } from './route.ts'
 
@@ -27,7 +27,10 @@ export const opsPaths = {
 /** The app. Give it to `listen`. */
 export function createOpsApp({ checks, metrics, logger }: OpsOptions): Express {
   const app = bareApp()
-  app.use(checkAddress)
+  app.use((request, _response, next) => {
+    checkAddress(request)
+    next()
+  })
   app.get('/healthz', (_request, response) => {
     sendJson(response, 200, bodyOf({ ready: true, checks: { process: true } }))
   })
@@ -46,7 +49,7 @@ export function createOpsApp({ checks, metrics, logger }: OpsOptions): Express {
     })
   })
   app.use(notFound(paths))
-  app.use(answerErrors(logger))
+  app.use(errorHandler(logger))
   return app
 }
 

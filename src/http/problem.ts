@@ -83,7 +83,11 @@ export class HttpProblem extends Error {
   readonly parts: ProblemParts
 
   constructor(code: ProblemCode, detail: string, parts: ProblemParts = {}) {
+    // Nobody sees the stack of an answer, and in a flood of refusals it would cost more than the rest of each.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(detail)
+    Error.stackTraceLimit = stackTraceLimit
     this.name = 'HttpProblem'
     this.code = code
     this.parts = parts

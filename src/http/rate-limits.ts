@@ -48,16 +48,24 @@ export class RateLimits {
   takeAddress(request: IncomingMessage): RateHeaders {
     const address = this.#addresses === null ? null : this.#options.addressOf(request)
     if (this.#addresses === null || address === null) return null
-    return this.#take(this.#addresses, address.key, 'address_rate', 'your address')
+    return this.#take(this.#addresses, address.key, request, ['address_rate', 'your address'])
   }
 
   /** Counts a request of its token; that of the settings has no rate of its own. @throws HttpProblem `rate_limited` */
-  takeToken({ tokenId, seesAllTenants }: Pick<Caller, 'tokenId' | 'seesAllTenants'>): RateHeaders {
+  takeToken(
+    { tokenId, seesAllTenants }: Pick<Caller, 'tokenId' | 'seesAllTenants'>,
+    request: IncomingMessage,
+  ): RateHeaders {
     if (this.#tokens === null || seesAllTenants) return null
-    return this.#take(this.#tokens, tokenId, 'token_rate', 'this token')
+    return this.#take(this.#tokens, tokenId, request, ['token_rate', 'this token'])
   }
 
-  #take(rate: RequestRate, key: string, cause: HttpRefusalCause, who: string): RateHeaders {
+  #take(
+    rate: RequestRate,
+    key: string,
+    { socket }: IncomingMessage,
+    [cause, who]: readonly [HttpRefusalCause, string],
+  ): RateHeaders {
     const { isWithin, remaining, fullInMs, nextInMs } = rate.take(key, this.#options.clock.now())
     const headers = {
       'RateLimit-Limit': `${rate.burst}`,
@@ -68,8 +76,11 @@ export class RateLimits {
     if (isWithin) return headers
     this.#options.onRefused(cause)
     const detail = `${who} sends more than ${rate.burst / BURST_SECONDS} requests a second`
+    const retryAfter = `${Math.max(1, Math.ceil(nextInMs / 1000))}`
+    // A connection that was refused from its first request on ends: of thousands, each would hold some kilobytes.
+    const connection = socket.bytesWritten === 0 ? { Connection: 'close' } : {}
     throw new HttpProblem('rate_limited', detail, {
-      headers: { ...headers, 'Retry-After': `${Math.max(1, Math.ceil(nextInMs / 1000))}` },
+      headers: { ...headers, 'Retry-After': retryAfter, ...connection },
     })
   }
 }

@@ -80,6 +80,8 @@ export interface Route extends RouteFacts {
   identify?(request: IncomingMessage): Caller | null
   /** Throws the 404 where the path names nothing of the caller. Called before query and body are looked at. */
   requireTarget?(target: Pick<Call, 'segment' | 'caller'>): void
+  /** Throws the refusal where the caller has too many calls at a time. Called before query and body are looked at. */
+  takePlace?(call: Pick<Call, 'request' | 'response' | 'caller'>): void
   /** Answers the call, or throws HttpProblem or BridgeError before anything is written. */
   handle(call: Call): Promise<void>
 }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import type { RequestListener } from 'node:http'
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -128,18 +129,13 @@ describe('a JSON body', () => {
     const { logger } = keepingLogger()
     const app = createApp({
       ...{ routes: [keep], authenticate: adminAuthenticate(TOKEN), corsOrigins: [], logger },
-      mounts: [
-        {
-          prefix: '/v1',
-          handler: (request, _response, next) => {
-            request.on('close', () => setImmediate(gone.resolve))
-            next()
-          },
-        },
-      ],
     })
+    const watched: RequestListener = (request, response) => {
+      request.on('close', () => setImmediate(gone.resolve))
+      app(request, response)
+    }
     const parts = { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger }
-    const listener = await listen(app, parts)
+    const listener = await listen(watched, parts)
     onTestFinished(() => listener.close(0))
     const socket = connect(listener.port, '127.0.0.1')
     const head = `POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\n`

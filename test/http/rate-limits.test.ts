@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { MirrorRoute } from '../../src/api/mirror/route.ts'
 import { bridgeMirror } from '../../src/api/routes/mirror-router.ts'
 import { createApp } from '../../src/http/app.ts'
@@ -14,6 +14,7 @@ import { systemClock } from '../../src/lifecycle/clock.ts'
 import { knows } from '../support/http/callers.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
+import { collectRaw, raw } from './raw.ts'
 
 const ADMIN = 'the token of the settings'
 const authenticate = adminAuthenticate(ADMIN, knows({ one: {}, two: {} }))
@@ -67,7 +68,7 @@ async function start(perToken: number | null, perAddress: number | null) {
         ...(token === undefined ? {} : { authorization: `Bearer ${token}`, 'x-api-key': token }),
       },
     })
-  return { ask, clock, refused }
+  return { ask, clock, refused, port: listener.port }
 }
 
 test('a token that sends more than its rate gets 429 with Retry-After and RateLimit headers, others do not', async () => {
@@ -123,6 +124,26 @@ test.each([
   expect(await answer.json()).toMatchObject({ code: 'rate_limited' })
   expect(refused).toEqual(['address_rate'])
 })
+
+test.each([
+  ['a token', '/closed', 1, null],
+  ['an address', '/open', null, 1],
+  ['an address below /v2', '/v2/items', null, 1],
+])(
+  'a connection whose first request is one too many of %s ends, another stays open',
+  async (_what, path, perToken, perAddress) => {
+    const { ask, port } = await start(perToken, perAddress)
+    const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer one\r\n\r\n`
+    const served = collectRaw(port, request)
+    const statuses = () => served.text.match(/HTTP\/1\.1 \d+/g)
+    await vi.waitFor(() => expect(statuses()).toEqual(['HTTP/1.1 200']))
+    for (let count = 1; count < BURST_SECONDS; count += 1) expect((await ask(path, 'one')).status).toBe(200)
+    served.socket.write(request)
+    await vi.waitFor(() => expect(statuses()).toEqual(['HTTP/1.1 200', 'HTTP/1.1 429']))
+    expect(served.text).not.toMatch(/^connection: close\r$/im)
+    expect((await raw(port, request)).headers).toMatchObject({ connection: 'close', 'retry-after': '1' })
+  },
+)
 
 test('below /v2 the rates of address and key hold too, with the error body of the upstream', async () => {
   const { ask } = await start(null, 1)

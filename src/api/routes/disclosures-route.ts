@@ -57,10 +57,8 @@ export function disclosuresRoute(parts: PullParts): Route {
     },
     answers: { 200: { meaning: 'A page of the log.', schema: pageSchema } },
     problems: ['cursor_invalid', 'cursor_too_old', ...pullPlaceProblems],
-    async handle(call) {
-      const { query, response, caller, gone } = call
-      // First of all, so that a flood of pulls that find no place costs little.
-      takePullPlace(parts.limits, call)
+    takePlace: (call) => takePullPlace(parts.limits, call),
+    async handle({ query, response, caller, gone }) {
       const filter = parseFilterQuery(query.params)
       const start = readStart(query)
       const end = readEnd(query)

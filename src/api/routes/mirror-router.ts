@@ -37,7 +37,7 @@ export function bridgeMirror(options: BridgeMirrorOptions): RequestHandler {
     },
     authenticate(request, response) {
       const caller = callerOf(request.get('x-api-key'), authenticate)
-      if (caller !== null) setRateHeaders(response, rates?.takeToken(caller) ?? null)
+      if (caller !== null) setRateHeaders(response, rates?.takeToken(caller, request) ?? null)
       return caller === null ? null : { plan: 'enterprise', id: caller.tokenId }
     },
     deliver(response, body) {

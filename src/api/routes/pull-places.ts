@@ -20,7 +20,10 @@ export const pullPlaceProblems = ['too_many', 'over_capacity'] as const satisfie
  * Takes the places of a call until its answer is out or its client is gone.
  * @throws HttpProblem `too_many` or `over_capacity`
  */
-export function takePullPlace(limits: PullLimits, { request, response, caller }: Call): void {
+export function takePullPlace(
+  limits: PullLimits,
+  { request, response, caller }: Pick<Call, 'request' | 'response' | 'caller'>,
+): void {
   const { connectionSlots, tokenSlots, addressOf, onRefused } = limits
   if (response.destroyed) return
   const freeSlot = connectionSlots.take(addressOf(request))

@@ -51,6 +51,20 @@ export function clientAddress({ socket, headers }: Addressed, trusted: readonly 
   return ip === null ? null : countedAs(ip)
 }
 
+/** Reads the address of a request's client as `clientAddress` does, once for each request. */
+export function createAddressReader<R extends Addressed>(
+  trusted: readonly Net[],
+): (request: R) => ClientAddress | null {
+  const known = new WeakMap<R, ClientAddress | null>()
+  return (request) => {
+    const before = known.get(request)
+    if (before !== undefined) return before
+    const address = clientAddress(request, trusted)
+    known.set(request, address)
+    return address
+  }
+}
+
 /** Whether a connection comes from a proxy whose X-Forwarded-For is believed. */
 export function isTrustedProxy(remoteAddress: string | undefined, trusted: readonly Net[]): boolean {
   const ip = readIp(remoteAddress ?? '')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseNet } from '../../../src/core/ip.ts'
-import { clientAddress } from '../../../src/http/bounds/remote-address.ts'
+import { clientAddress, createAddressReader } from '../../../src/http/bounds/remote-address.ts'
 
 /** The key under which the streams of that address are counted; null where they are not. */
 function addressKey(remoteAddress: string | undefined): string | null {
@@ -70,4 +70,18 @@ test('an address that cannot be read is no address', () => {
       clientAddress({ socket: { remoteAddress }, headers: { 'x-forwarded-for': '1.2.3.4' } }, proxies),
     ).toBeNull()
   }
+})
+
+test('an address is read once for each request', () => {
+  let reads = 0
+  const socket = {
+    get remoteAddress() {
+      reads += 1
+      return `192.0.2.${reads}`
+    },
+  }
+  const addressOf = createAddressReader([])
+  const [first, second] = [1, 2].map(() => ({ socket, headers: {} }))
+  const keys = [first, first, second, first].map((request) => request && addressOf(request)?.key)
+  expect(keys).toEqual(['c0000201', 'c0000201', 'c0000202', 'c0000201'])
 })
