@@ -24,17 +24,25 @@ export interface ConnectionOptions {
   url: string
   /** Sent as the first frame; null where a ticket in the address authenticates. */
   token: string | null
-  /** The members of the `subscribe` command. */
-  subscription: object
+  /** The commands to send once the bridge has said hello. */
+  subscribe: () => readonly object[]
   clock: Clock
   /** Ends the connection. */
   signal: AbortSignal
   /** Receives each message with its length in characters; false closes the connection because the reader's buffer is full. */
-  onMessage: (message: StreamMessage | Hello, chars: number) => boolean
+  onMessage: (message: StreamMessage | Answer, chars: number) => boolean
 }
 
-/** The bridge's first message: the state of its log. */
-export type Hello = ControlMessage & { type: 'hello' }
+/** An open connection. */
+export interface RunningConnection {
+  /** Resolves when it has ended. */
+  ended: Promise<ConnectionEnd>
+  /** Sends a command; before the bridge has said hello it sends nothing, since `subscribe` follows then. */
+  send(command: object): void
+}
+
+/** The bridge's first message, with the state of its log, and its answer to a `subscribe`. */
+export type Answer = ControlMessage & { type: 'hello' | 'subscribed' }
 
 const SUBPROTOCOL = 'bridge.v1.json'
 /** The connection counts as broken after this many heartbeat intervals of silence. */
@@ -43,9 +51,12 @@ const NEVER_OPENED =
   'no connection: nothing listens at that address, or the bridge refused it (a full or stopping node; a browser origin ' +
   'that BRIDGE_CORS_ORIGINS does not list)'
 
-/** Runs one connection until it has ended. Rejects only with what the platform throws for an address that it refuses. */
-export function runConnection(options: ConnectionOptions): Promise<ConnectionEnd> {
-  return new Promise((resolve) => new Connection(options, resolve).open())
+/** Opens a connection. Throws what the platform throws for an address that it refuses. */
+export function openConnection(options: ConnectionOptions): RunningConnection {
+  const { promise: ended, resolve } = Promise.withResolvers<ConnectionEnd>()
+  const connection = new Connection(options, resolve)
+  connection.open()
+  return { ended, send: (command) => connection.command(command) }
 }
 
 class Connection {
@@ -55,6 +66,7 @@ class Connection {
   #silenceMs = USUAL_HEARTBEAT_MS * SILENT_HEARTBEATS
   #cancelWatch = (): void => {}
   #hasOpened = false
+  #isReady = false
   #error: ConnectionEnd['error'] = null
   #reconnectInMs: number | null = null
 
@@ -110,10 +122,15 @@ class Connection {
       case 'hello':
         this.#silenceMs = message.heartbeatMs * SILENT_HEARTBEATS
         this.#watch()
-        this.#send({ action: 'subscribe', ...this.#options.subscription })
+        this.#isReady = true
+        for (const command of this.#options.subscribe()) this.#send(command)
     }
     if (!this.#options.onMessage(message, text.length))
       this.#disconnect('slow_reader', 'the buffer is full: the reader is slower than the stream')
+  }
+
+  command(command: object): void {
+    if (this.#isReady) this.#send(command)
   }
 
   #send(message: object): void {
@@ -136,6 +153,7 @@ class Connection {
 
   #end(closeCode: number | null, cause: EndCause, why: string): void {
     this.#cancelWatch()
+    this.#isReady = false
     this.#options.signal.removeEventListener('abort', this.#onAbort)
     this.#socket.onopen = null
     this.#socket.onmessage = null

@@ -75,13 +75,13 @@ export interface GapEvent extends Envelope {
 }
 
 /**
- * A message that carries an event or a resume point. `sent`: when the frame was built, ISO 8601. `json`: the event's text
+ * A message that carries an event or a resume point. `id`: that of its subscription, where it has one. `sent`: when the frame was built, ISO 8601. `json`: the event's text
  * exactly as the bridge wrote it, to forward, sign or store it unchanged (parsing and writing JSON can alter numbers).
  */
 export type StreamMessage =
-  | { type: 'disclosure'; sent: string; event: DisclosureEvent; json: string }
-  | { type: 'gap'; sent: string; event: GapEvent; json: string }
-  | { type: 'live'; cursor: string }
+  | { type: 'disclosure'; id?: string; sent: string; event: DisclosureEvent; json: string }
+  | { type: 'gap'; id?: string; sent: string; event: GapEvent; json: string }
+  | { type: 'live'; id?: string; cursor: string }
   | HeartbeatMessage
 
 /**
@@ -90,6 +90,7 @@ export type StreamMessage =
  */
 interface HeartbeatMessage {
   type: 'heartbeat'
+  id?: string
   cursor: string
   lastGoodPoll: string | null
   nextPoll: string | null
@@ -97,9 +98,10 @@ interface HeartbeatMessage {
   asOf?: string | null
 }
 
-/** A message about the connection itself. */
+/** A message about the connection itself, or the answer to a `subscribe`. */
 export type ControlMessage =
   | { type: 'hello'; epoch: string | null; oldest: number; latest: number; heartbeatMs: number }
+  | { type: 'subscribed'; id?: string }
   | { type: 'going_away'; reconnectInMs: number }
   | { type: 'error'; code: number; name: string; detail: string }
 
@@ -128,6 +130,8 @@ export function readMessage(text: string): StreamMessage | ControlMessage | Othe
       return typeof message.cursor === 'string' ? (message as unknown as StreamMessage) : null
     case 'hello':
       return readHello(message)
+    case 'subscribed':
+      return { type: 'subscribed', ...(typeof message.id === 'string' && { id: message.id }) }
     case 'going_away':
       return { type: 'going_away', reconnectInMs: millis(message.reconnectInMs) ?? 0 }
     case 'error': {
@@ -168,7 +172,7 @@ function isObject(value: unknown): value is Members {
 }
 
 /** What a bridge writes before the event, which is the last member. */
-const BEFORE_EVENT = /^\{"type":"\w+","sent":"[^"\\]*","event":/
+const BEFORE_EVENT = /^\{"type":"\w+",(?:"id":"(?:[^"\\]|\\.)*",)?"sent":"[^"\\]*","event":/
 
 function eventText(text: string, event: unknown): string {
   const [before] = BEFORE_EVENT.exec(text) ?? []

@@ -3,10 +3,10 @@
  * cursor if reading shall continue in another process.
  */
 import { type Chance, type Clock, sleep, systemChance, systemClock } from './clock.ts'
-import { type ConnectionOptions, type Hello, runConnection, type SocketConstructor } from './connection.ts'
+import { type Answer, openConnection, type RunningConnection, type SocketConstructor } from './connection.ts'
 import { createInbox, type Inbox } from './inbox.ts'
-import type { Filter, From, StreamMessage } from './messages.ts'
-import { createSeen, type Seen } from './seen.ts'
+import type { StreamMessage } from './messages.ts'
+import { type Subscription, Subscriptions } from './subscriptions.ts'
 import { type ConnectionEnd, delayMs, type EndCause, failureOf, StreamFailure } from './verdict.ts'
 
 /** What the reader receives, in order of arrival. */
@@ -36,9 +36,19 @@ export interface Stream extends AsyncIterable<Message> {
   readonly state: StreamState
   /**
    * Resume point after the messages whose loop iteration has finished. Store it and pass it as `from: { after: cursor }`
-   * to continue in another process. Null before the first.
+   * to continue in another process. Null before the first. It is that of the subscription without an id.
    */
   readonly cursor: string | null
+  /** The resume points of subscriptions with an id, by id. */
+  readonly cursors: Readonly<Record<string, string>>
+  /**
+   * Adds a subscription, or changes the one of this id (without an id: the stream's own) in place. Without `from` a
+   * changed one continues after the last message received: no event that its new filter wants is left out or repeated.
+   * @throws RangeError for more than 16
+   */
+  subscribe(subscription: Subscription & { id?: string }): void
+  /** Ends the subscription of this id; what the client holds of it already still comes. The last one ends the stream. */
+  unsubscribe(id: string): void
   /** Ends the loop and the connection; callable twice. */
   close(): void
 }
@@ -46,15 +56,11 @@ export interface Stream extends AsyncIterable<Message> {
 interface Common {
   /** Address of the bridge, with or without `/v1/stream`; `http`, `https`, `ws` or `wss`. */
   url: string
-  /** Which events; default all. */
-  filter?: Filter
-  /** Where the first connection starts; default `live`. */
-  from?: From
-  /** `earliest`: where the cursor is too old, start at the oldest event kept, after a `gap`, instead of failing. */
-  onGap?: 'earliest'
+  /** Ends the stream as `close` does. */
+  signal?: AbortSignal
   /** Most text that is buffered for the reader, in characters; default 8,000,000. */
   bufferChars?: number
-  /** How many events are remembered, by id and content, to drop repeats; default 10,000. */
+  /** How many events of a subscription are remembered, by id and content, to drop repeats; default 10,000. */
   rememberedIds?: number
   /** For a platform without WebSocket, or for tests. */
   WebSocket?: SocketConstructor
@@ -64,12 +70,27 @@ interface Common {
   chance?: Chance
 }
 
+/** What is followed: events of one filter, or several subscriptions by id, whose messages carry that `id`. */
+type Followed =
+  | (Subscription & { subscriptions?: undefined })
+  | {
+      subscriptions: Readonly<Record<string, Subscription>>
+      filter?: undefined
+      from?: undefined
+      onGap?: undefined
+    }
+
 /**
  * A token, or a function that fetches a ticket for each connection (`POST /v1/tickets`), so that a page never holds the
- * token. If it rejects, it is called again after a wait; throw `StreamFailure` to end the stream.
+ * token. Its signal aborts when the stream is closed. If it rejects, it is called again after a wait; throw
+ * `StreamFailure` to end the stream.
  */
-export type ConnectOptions = Common &
-  ({ token: string; ticket?: never } | { ticket: () => Promise<string>; token?: never })
+type Credential =
+  | { token: string; ticket?: undefined }
+  | { ticket: (signal: AbortSignal) => Promise<string>; token?: undefined }
+
+/** Address, credential and what is followed. */
+export type ConnectOptions = Common & Followed & Credential
 
 const BUFFER_CHARS = 8_000_000
 const REMEMBERED_IDS = 10_000
@@ -79,7 +100,8 @@ const OWN_MESSAGE_CHARS = 200
 
 /**
  * Starts following at once.
- * @throws TypeError for an invalid address, for neither token nor ticket, and on a platform without WebSocket
+ * @throws TypeError for an invalid address, for neither token nor ticket, for empty `subscriptions` and for a filter or start
+ * beside them, and on a platform without WebSocket; RangeError for more than 16 subscriptions
  */
 export function connect(options: ConnectOptions): Stream {
   return new FollowedStream(options)
@@ -92,15 +114,15 @@ class FollowedStream implements Stream {
   readonly #clock: Clock
   readonly #chance: Chance
   readonly #inbox: Inbox<Message>
-  readonly #seen: Seen
+  readonly #subscriptions: Subscriptions
   readonly #ended = new AbortController()
   readonly #messages: AsyncGenerator<Message>
   #state: StreamState = 'connecting'
   #failure: unknown = null
-  /** Resume point after the last message received: the next connection starts here. */
-  #received: string | null = null
-  /** Resume point after the last message that the reader has finished. */
+  #connection: RunningConnection | null = null
+  /** Resume points after the last messages that the reader has finished: of the subscription without an id, and by id. */
   #cursor: string | null = null
+  #cursors: Readonly<Record<string, string>> = {}
   /** Connections in a row without a message. */
   #useless = 0
   #wasRefusedTicket = false
@@ -115,12 +137,14 @@ class FollowedStream implements Stream {
     this.#clock = options.clock ?? systemClock
     this.#chance = options.chance ?? systemChance
     this.#inbox = createInbox(options.bufferChars ?? BUFFER_CHARS)
-    this.#seen = createSeen(options.rememberedIds ?? REMEMBERED_IDS)
+    this.#subscriptions = subscriptionsOf(options)
+    options.signal?.addEventListener('abort', this.#onAbort)
     this.#messages = this.#read()
     this.#follow().then(
       () => this.#end(),
       (failure: unknown) => this.#fail(failure),
     )
+    if (options.signal?.aborted === true) this.close()
   }
 
   get state(): StreamState {
@@ -130,6 +154,25 @@ class FollowedStream implements Stream {
   get cursor(): string | null {
     return this.#cursor
   }
+
+  get cursors(): Readonly<Record<string, string>> {
+    return this.#cursors
+  }
+
+  subscribe({ id, ...subscription }: Subscription & { id?: string }): void {
+    this.#subscriptions.set(id, subscription)
+    if (this.#connection === null) return
+    if (this.#state === 'live') this.#state = 'catching_up'
+    this.#connection.send(this.#subscriptions.command(id))
+  }
+
+  unsubscribe(id: string): void {
+    if (!this.#subscriptions.delete(id)) return
+    if (this.#subscriptions.isEmpty) this.#end()
+    else this.#connection?.send({ action: 'unsubscribe', id })
+  }
+
+  readonly #onAbort = (): void => this.close()
 
   close(): void {
     this.#inbox.end(true)
@@ -147,12 +190,20 @@ class FollowedStream implements Stream {
         if (message === null) break
         yield message
         // The reader asks for the next message, so it has finished this one.
-        this.#cursor = cursorOf(message) ?? this.#cursor
+        this.#keepPlace(message)
       }
       if (this.#failure !== null) throw this.#failure
     } finally {
       this.close()
     }
+  }
+
+  #keepPlace(message: Message): void {
+    const cursor = cursorOf(message)
+    if (cursor === null) return
+    const { id } = message as StreamMessage
+    if (id === undefined) this.#cursor = cursor
+    else this.#cursors = { ...this.#cursors, [id]: cursor }
   }
 
   /** Connects until closed. Rejects with a failure that reconnecting cannot fix. */
@@ -180,7 +231,7 @@ class FollowedStream implements Stream {
   }
 
   async #connectOnce(): Promise<ConnectionEnd> {
-    const { token = null, filter, from, onGap } = this.#options
+    const { token = null } = this.#options
     const url = new URL(this.#url)
     const ticket = token === null ? await this.#ticket() : null
     if (ticket instanceof Error) {
@@ -188,17 +239,19 @@ class FollowedStream implements Stream {
       return { closeCode: null, cause: 'unreachable', why, error: null, reconnectInMs: null }
     }
     if (ticket !== null) url.searchParams.set('ticket', ticket)
-    const start = this.#received === null ? from : { after: this.#received }
-    const connection: ConnectionOptions = {
+    const connection = openConnection({
       open: this.#open,
       url: url.href,
       token,
-      subscription: { filter, from: start, onGap },
+      subscribe: () => this.#subscriptions.commands(),
       clock: this.#clock,
       signal: this.#ended.signal,
       onMessage: (message, chars) => this.#onMessage(message, chars),
-    }
-    return await runConnection(connection)
+    })
+    this.#connection = connection
+    return await connection.ended.finally(() => {
+      this.#connection = null
+    })
   }
 
   /** A ticket for one connection, or the reason why there is none. */
@@ -209,7 +262,7 @@ class FollowedStream implements Stream {
     const waiting = AbortSignal.any([enough.signal, this.#ended.signal])
     const late = sleep(this.#clock, TICKET_MS, waiting).then(() => new Error('no ticket came in 30 s'))
     try {
-      return await Promise.race([ticket(), late])
+      return await Promise.race([ticket(this.#ended.signal), late])
     } catch (error) {
       if (error instanceof StreamFailure) throw error
       return new Error(
@@ -229,7 +282,7 @@ class FollowedStream implements Stream {
   }
 
   /** False closes the connection. */
-  #onMessage(message: StreamMessage | Hello, chars: number): boolean {
+  #onMessage(message: StreamMessage | Answer, chars: number): boolean {
     this.#wasRefusedTicket = false
     if (message.type === 'hello') {
       const { epoch, oldest, latest } = message
@@ -237,11 +290,13 @@ class FollowedStream implements Stream {
       this.#push({ type: 'connected', epoch, oldest, latest })
       return true
     }
-    const isRepeat = 'event' in message && !this.#seen.isNew(message.event.id, message.json)
-    this.#received = cursorOf(message)
-    if (isRepeat) return true
+    if (message.type === 'subscribed') {
+      this.#subscriptions.answered(message.id)
+      return true
+    }
+    if (!this.#subscriptions.take(message)) return true
     this.#useless = 0
-    if (message.type === 'live') this.#state = 'live'
+    if (this.#subscriptions.areLive) this.#state = 'live'
     this.#inbox.push(message, chars)
     return !this.#inbox.isFull
   }
@@ -257,9 +312,27 @@ class FollowedStream implements Stream {
 
   #end(): void {
     this.#state = 'closed'
+    this.#options.signal?.removeEventListener('abort', this.#onAbort)
     this.#ended.abort()
     this.#inbox.end(false)
   }
+}
+
+/** @throws TypeError for a filter or start beside `subscriptions` */
+function subscriptionsOf({
+  subscriptions,
+  filter,
+  from,
+  onGap,
+  rememberedIds = REMEMBERED_IDS,
+}: ConnectOptions): Subscriptions {
+  const all = new Subscriptions(rememberedIds)
+  const own = Object.entries({ filter, from, onGap }).filter(([, value]) => value !== undefined)
+  if (subscriptions === undefined) all.set(undefined, Object.fromEntries(own))
+  else if (own.length > 0) throw new TypeError(`${own[0]?.[0]} belongs into one of the subscriptions`)
+  for (const [id, subscription] of Object.entries(subscriptions ?? {})) all.set(id, subscription)
+  if (all.isEmpty) throw new TypeError('`subscriptions` names none')
+  return all
 }
 
 function cursorOf(message: Message): string | null {

@@ -45,10 +45,7 @@ export async function followStream(options: FollowOptions): Promise<string | nul
   const { target, selection, signal, onMessage } = options
   const { clock, chance, stderr } = options.context
   const { url, token } = target
-  const stream = connect({ url, token, ...selection.subscription, clock, chance })
-  const close = (): void => stream.close()
-  signal.addEventListener('abort', close)
-  if (signal.aborted) close()
+  const stream = connect({ url, token, ...selection.subscription, signal, clock, chance })
   let hasConnected = false
   try {
     for await (const message of stream) {
@@ -71,8 +68,6 @@ export async function followStream(options: FollowOptions): Promise<string | nul
     if (!(error instanceof StreamFailure)) throw error
     await explainRefusal(options, stream.cursor)
     throw new BridgeError('failed', `${url} ended the stream: ${error.message}`, { hint: words.help })
-  } finally {
-    signal.removeEventListener('abort', close)
   }
   return stream.cursor
 }

@@ -3,7 +3,7 @@
  * by the bridge that receives them.
  */
 import type { From } from '../../../clients/typescript/src/messages.ts'
-import type { ConnectOptions } from '../../../clients/typescript/src/stream.ts'
+import type { Subscription } from '../../../clients/typescript/src/subscriptions.ts'
 import { isoSeconds, parseTimeBound } from '../../core/dates.ts'
 import { isBridgeError } from '../../errors.ts'
 import { londonTime } from '../terminal/london-time.ts'
@@ -44,7 +44,7 @@ export function sinceLine({ since }: { since?: string | undefined }): string | n
 
 /** What is followed and from where, in the form of the WebSocket and in that of a query. */
 export interface StreamSelection {
-  subscription: Pick<ConnectOptions, 'filter' | 'from'>
+  subscription: Pick<Subscription, 'filter' | 'from'>
   /** The filter as parameters of `GET /v1/events`. */
   filter: URLSearchParams
   /** The start as parameters of `GET /v1/events`. */

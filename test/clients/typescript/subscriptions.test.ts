@@ -1,0 +1,156 @@
+/** Tests several subscriptions of one stream of the client, and filters that change in place, against the real server. */
+import { describe, expect, test } from 'vitest'
+import { type ConnectOptions, connect, type Message } from '../../../clients/typescript/src/stream.ts'
+import { type ApiServer, startApi, TOKEN, until } from '../../support/http/api-server.ts'
+import { type Followed, followed } from '../../support/streams/followed.ts'
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
+
+function follow(api: ApiServer, options: Partial<ConnectOptions> = {}): Followed {
+  return followed(connect({ url: api.url, token: TOKEN, ...options } as ConnectOptions))
+}
+
+/** Sequences of the events of this subscription. */
+function sequences({ messages }: Followed, id?: string): number[] {
+  return messages.flatMap((message) =>
+    'event' in message && message.id === id ? [Number(message.event.sequence)] : [],
+  )
+}
+
+const isLive =
+  (id: string) =>
+  (message: Message): boolean =>
+    message.type === 'live' && message.id === id
+
+describe('several subscriptions of one stream', () => {
+  test('each get their own events with their id, are live once each, and have a resume point each', async () => {
+    await using api = await startApi({ count: 30 })
+    const client = follow(api, {
+      subscriptions: {
+        all: { from: { tail: 3 } },
+        'say "results"': { filter: { fcaCategories: ['FR'] }, from: 'earliest' },
+      },
+    })
+    await until(() => client.stream.state === 'live')
+    api.store.grow(10)
+    await until(
+      () => sequences(client, 'all').length === 13 && sequences(client, 'say "results"').length === 4,
+    )
+    expect(sequences(client, 'all')).toEqual(range(28, 40))
+    expect(sequences(client, 'say "results"')).toEqual([10, 20, 30, 40])
+    expect(client.messages.filter(isLive('all'))).toHaveLength(1)
+    expect(client.types().filter((type) => type === 'connected')).toHaveLength(1)
+    const cursor = api.store.reader.cursorAt(40)
+    expect([client.stream.cursor, client.stream.cursors]).toEqual([
+      null,
+      { all: cursor, 'say "results"': cursor },
+    ])
+    const [event] = (await pull(api, 'tail=1')) as [string]
+    expect(client.messages.filter((message) => 'json' in message && message.json === event)).toHaveLength(2)
+    client.stream.close()
+    expect(await client.ended).toBeNull()
+  })
+
+  test('each go on from their own place after the connection broke', async () => {
+    await using api = await startApi({ count: 30 })
+    const sockets: WebSocket[] = []
+    class Kept extends WebSocket {
+      constructor(url: string, protocols: string[]) {
+        super(url, protocols)
+        sockets.push(this)
+      }
+    }
+    const client = follow(api, {
+      subscriptions: { all: { from: { tail: 2 } }, results: { filter: { fcaCategories: ['FR'] } } },
+      WebSocket: Kept,
+      chance: () => 0,
+    })
+    await until(() => client.stream.state === 'live')
+    sockets[0]?.close()
+    api.store.grow(20)
+    await until(() => sequences(client, 'all').length === 22 && sequences(client, 'results').length === 2)
+    expect(sequences(client, 'all')).toEqual(range(29, 50))
+    expect(sequences(client, 'results')).toEqual([40, 50])
+    expect(client.types().filter((type) => type === 'connected')).toHaveLength(2)
+    client.stream.close()
+    expect(await client.ended).toBeNull()
+  })
+
+  test('begin and end while the stream runs; the last one ends it', async () => {
+    await using api = await startApi({ count: 20 })
+    const client = follow(api, { subscriptions: { one: {} } })
+    await until(() => client.stream.state === 'live')
+    client.stream.subscribe({ id: 'two', from: { tail: 2 } })
+    expect(client.stream.state).toBe('catching_up')
+    await until(() => client.messages.some(isLive('two')))
+    expect(client.stream.state).toBe('live')
+    client.stream.unsubscribe('one')
+    api.store.grow(3)
+    await until(() => sequences(client, 'two').length === 5)
+    expect([sequences(client, 'one'), sequences(client, 'two')]).toEqual([[], range(19, 23)])
+    client.stream.unsubscribe('two')
+    expect(await client.ended).toBeNull()
+    expect(client.stream.state).toBe('closed')
+  })
+
+  test('are refused where they cannot be meant', async () => {
+    const options = { url: 'http://127.0.0.1:9', token: TOKEN }
+    const sixteen = Object.fromEntries(range(1, 16).map((id) => [`${id}`, {}]))
+    expect(() => connect({ ...options, subscriptions: {} })).toThrow(TypeError)
+    const both = { ...options, subscriptions: sixteen, filter: {} } as unknown as ConnectOptions
+    expect(() => connect(both)).toThrow(/filter belongs into/)
+    expect(() => connect({ ...options, subscriptions: { ...sixteen, more: {} } })).toThrow(RangeError)
+    const stream = connect({ ...options, subscriptions: sixteen })
+    expect(() => stream.subscribe({ id: 'more' })).toThrow(RangeError)
+    stream.close()
+  })
+})
+
+describe('a filter that changes in place', () => {
+  test('leaves out no event that it wants and repeats none, whatever is on its way', async () => {
+    await using api = await startApi({ count: 400 })
+    const client = follow(api, { from: 'earliest', filter: { fcaCategories: ['FR'] } })
+    await until(() => sequences(client).length >= 5)
+    const before = sequences(client).length
+    client.stream.subscribe({})
+    await until(() => client.stream.state === 'live')
+    const [last = 0] = sequences(client).slice(before - 1)
+    expect(last).toBe(before * 10)
+    expect(sequences(client).slice(before)).toEqual(range(last + 1, 400))
+    client.stream.close()
+    await client.ended
+  })
+
+  test('with a start of its own begins there, with events that came before too', async () => {
+    await using api = await startApi({ count: 9 })
+    const client = follow(api, { from: 'earliest' })
+    await client.next('live')
+    client.stream.subscribe({ from: { tail: 2 } })
+    await client.next('live', 2)
+    expect(sequences(client)).toEqual([...range(1, 9), 8, 9])
+    client.stream.close()
+    await client.ended
+  })
+})
+
+describe('an AbortSignal', () => {
+  test('ends the stream as close does, also before it has begun, and leaves no listener', async () => {
+    await using api = await startApi({ count: 3 })
+    const abort = new AbortController()
+    const client = follow(api, { from: 'earliest', signal: abort.signal })
+    await client.next('live')
+    abort.abort()
+    expect(await client.ended).toBeNull()
+    expect(client.stream.state).toBe('closed')
+    const late = follow(api, { from: 'earliest', signal: abort.signal })
+    expect(await late.ended).toBeNull()
+    expect(late.messages).toEqual([])
+  })
+})
+
+/** The events of a pull, as text. */
+async function pull(api: ApiServer, query: string): Promise<string[]> {
+  const response = await fetch(`${api.url}/v1/disclosures?${query}`, { headers: api.auth })
+  const text = await response.text()
+  return [text.slice('{"data":['.length, text.lastIndexOf('],"cursor"'))]
+}
