@@ -152,7 +152,7 @@ export const logEvents = {
   'webhook.command_unreadable':
     'A stored operation on a webhook endpoint (starting a replay, disabling it, or notifying its owner that it was disabled) cannot be read by this version and is ignored.',
   'webhook.dead_forgotten':
-    'Delivery rows of this tenant take more memory than it may have, so its oldest dead deliveries, up to `sequence`, were forgotten: a replay of `dead` ones leaves them out, one by time or id does not. Look which of its endpoints fail.',
+    'Delivery rows of this tenant take more memory than it may have, so its oldest dead deliveries, up to `sequence`, were forgotten: a replay of `dead` ones leaves them out, one by time or id does not. The member `forgotten` of the health of its endpoints counts them. Look which of them fail.',
   'webhook.disabled':
     'A webhook endpoint was disabled and gets no more events; `reason` says why. Its owner can enable it again.',
   'webhook.epoch_changed':

@@ -228,12 +228,12 @@ export class Webhooks {
     const tenants = new Map<string, TenantRows>()
     for (const { machine, tenant } of workers) {
       const { waiting, dead } = tenants.get(tenant) ?? { waiting: 0, dead: 0 }
-      tenants.set(tenant, { waiting: waiting + machine.waiting, dead: dead + machine.deadCount })
+      tenants.set(tenant, { waiting: waiting + machine.waiting, dead: dead + machine.dead.size })
     }
     const { forget, relieved } = this.#rowBudget.count(tenants)
     for (const [tenant, wanted] of forget) {
       const own = workers.filter((worker) => worker.tenant === tenant)
-      const dead = own.flatMap(({ machine }) => machine.deadIn(0, Number.MAX_SAFE_INTEGER))
+      const dead = own.flatMap(({ machine }) => machine.dead.in(0, Number.MAX_SAFE_INTEGER))
       const until = dead.sort((one, other) => one - other)[wanted - 1] ?? 0
       let count = 0
       for (const shard of this.#workers.values()) count += shard.forgetDead(tenant, until)

@@ -151,7 +151,7 @@ describe('the webhook role', () => {
     expect(await rowsOf(log, 'ep_here')).toEqual(['ep_here/position'])
   })
 
-  test('forgets the oldest dead deliveries of a tenant that has too many rows, and says so', async () => {
+  test('forgets the oldest dead deliveries of a tenant that has too many rows, and says so, in their health for good', async () => {
     const log = createMemoryLog()
     const clock = createManualClock()
     const dead = Array.from({ length: 50 }, (_, at): Change<DeliveryRow> => {
@@ -176,6 +176,12 @@ describe('the webhook role', () => {
     })
     const left = (await rowsOf(log, 'ep_a')).filter((key) => key.includes('/dead/'))
     expect(left.sort()).toEqual(Array.from({ length: 25 }, (_, at) => deadKey('ep_a', 26 + at)))
+
+    const { webhooks, scripted: again } = await startRole(log, clock, box, budget)
+    for (let count = 0; count < 50; count++) again.add({})
+    const standing = () => webhooks.workerOf('ep_a')?.standing('ep_a') ?? null
+    await until(() => standing() !== null)
+    expect(standing()).toMatchObject({ dead: 25, forgotten: 25 })
   })
 
   test('reports unhealthy four seconds after a write began that does not end, and logs the shard once', async () => {

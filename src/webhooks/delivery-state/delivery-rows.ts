@@ -48,6 +48,8 @@ const rows = {
         recoveredMs: count.nullable(),
       })
       .exactOptional(),
+    /** How many of its dead deliveries were forgotten; absent: none. */
+    forgotten: count.exactOptional(),
   }),
   retry: z.object({
     kind: z.literal('retry'),

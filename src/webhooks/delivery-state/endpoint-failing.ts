@@ -31,6 +31,8 @@ export interface StoredCondition extends StoredFailing {
   heldUntilMs?: number
   /** Notifications of the owner that are due; absent: none. */
   trouble?: StoredTrouble
+  /** How many of its dead deliveries were forgotten; absent: none. */
+  forgotten?: number
 }
 
 /** The failed tries since the last success. `tries`: at most `FAILING_TRIES`, more are not counted. */

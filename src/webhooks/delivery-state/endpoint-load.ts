@@ -65,12 +65,14 @@ export function loadEndpoint(
   }
 }
 
-function conditionOf({ failingSinceMs, failing, heldUntilMs, trouble }: StoredCondition): StoredCondition {
+function conditionOf(stored: StoredCondition): StoredCondition {
+  const { failingSinceMs, failing, heldUntilMs, trouble, forgotten } = stored
   return {
     failingSinceMs,
     ...(failing !== undefined && { failing }),
     ...(heldUntilMs !== undefined && { heldUntilMs }),
     ...(trouble !== undefined && { trouble }),
+    ...(forgotten !== undefined && { forgotten }),
   }
 }
 

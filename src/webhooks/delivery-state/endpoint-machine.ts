@@ -37,9 +37,10 @@ const QUEUED_PER_SLOT = 2
 export class EndpointMachine {
   /** The cursor over new events, and the replays. Read only while `room` or `replayRoom` is positive. */
   readonly cursors: EndpointCursors<Matched>
+  /** The deliveries that were given up. */
+  readonly dead: DeadDeliveries
   readonly #endpointId: string
   readonly #condition: EndpointCondition
-  readonly #dead: DeadDeliveries
   readonly #backlog: Backlog
   /** New events that were read and not sent yet. */
   readonly #queue = new EventQueue()
@@ -56,9 +57,9 @@ export class EndpointMachine {
     this.#config = config
     this.#condition = new EndpointCondition(loaded)
     this.#condition.pace.configure(config)
-    this.#dead = new DeadDeliveries(endpointId, loaded.dead)
+    this.dead = new DeadDeliveries(endpointId, loaded)
     this.cursors = new EndpointCursors<Matched>(endpointId, loaded, (after, until) =>
-      this.#dead.in(after, until),
+      this.dead.in(after, until),
     )
     this.#backlog = new Backlog(loaded.retries, (sequence) => this.#inFlight.has(sequence))
     this.#applyOrder()
@@ -79,24 +80,9 @@ export class EndpointMachine {
     return this.#condition.failingSinceMs
   }
 
-  /** Sequences of dead deliveries after `after`, up to `until`, rising. */
-  deadIn(after: number, until: number): readonly number[] {
-    return this.#dead.in(after, until)
-  }
-
   /** How many deliveries wait for a retry, or for an earlier one of their issuer. */
   get waiting(): number {
     return this.#backlog.size
-  }
-
-  /** How many are dead. */
-  get deadCount(): number {
-    return this.#dead.size
-  }
-
-  /** Forgets the dead deliveries up to that sequence; returns the keys of their rows, which are to be deleted. */
-  forgetDead(until: number): string[] {
-    return this.#dead.in(0, until).flatMap((sequence) => this.#dead.revived(sequence).map(({ key }) => key))
   }
 
   /** Applies changed settings. */
@@ -217,7 +203,7 @@ export class EndpointMachine {
     const verdict = verdictOn(end, { tries, asked: sent.asked, nowMs, chance })
     if (verdict.next === 'delivered') {
       if (isOfNow) this.#condition.succeeded(nowMs)
-      for (const one of sent.deliveries.values()) this.#finish(one, this.#dead.revived(one.sequence))
+      for (const one of sent.deliveries.values()) this.#finish(one, this.dead.revived(one.sequence))
       return verdict
     }
     if (!isOfNow) {
@@ -257,7 +243,7 @@ export class EndpointMachine {
 
   /** True where rows are pending that must be written. */
   hasPendingRows(): boolean {
-    return this.#outcomes.length > 0 || this.#condition.isChanged || this.cursors.hasPendingRows()
+    return this.#outcomes.length > 0 || this.#isChanged || this.cursors.hasPendingRows()
   }
 
   /**
@@ -268,8 +254,9 @@ export class EndpointMachine {
     const taken = this.#outcomes
     this.#outcomes = []
     const changes = taken.flatMap((outcome) => outcome.changes)
-    if (this.#condition.isChanged) this.cursors.live.mustWrite = true
-    const positions = this.cursors.take({ cursorAt, condition: this.#condition.take(), flush })
+    if (this.#isChanged) this.cursors.live.mustWrite = true
+    const condition = { ...this.#condition.take(), ...this.dead.take() }
+    const positions = this.cursors.take({ cursorAt, condition, flush })
     if (taken.length + positions.changes.length === 0) return null
     const puts = changes.filter(({ value }) => value !== null)
     const removals = changes.filter(({ value }) => value === null)
@@ -295,6 +282,10 @@ export class EndpointMachine {
       if (this.#backlog.row(delivery.sequence) === undefined) count(delivery)
     }
     return { pending, oldestMs }
+  }
+
+  get #isChanged(): boolean {
+    return this.#condition.isChanged || this.dead.isChanged
   }
 
   /** Most events of the next request; a probe has one, so that no event that is refused can hide that somebody is there. */
@@ -341,7 +332,7 @@ export class EndpointMachine {
     const { sequence, ...rest } = delivery
     const value = { kind: 'retry', ...rest, ...row } as const
     this.#backlog.put(sequence, value)
-    const changes = [{ key: retryKey(this.#endpointId, sequence), value }, ...this.#dead.revived(sequence)]
+    const changes = [{ key: retryKey(this.#endpointId, sequence), value }, ...this.dead.revived(sequence)]
     this.#outcomes.push({ sequence, subject: delivery.subject, as: 'kept', holdsSlot, changes })
   }
 
@@ -362,7 +353,7 @@ export class EndpointMachine {
     const { sequence, cursor, eventId } = delivery
     this.trouble.died(nowMs, this.failingSinceMs)
     const row = { cursor, eventId, tries, lastStatus, cause, diedAtMs: nowMs }
-    this.#finish(delivery, this.#dead.add(sequence, row))
+    this.#finish(delivery, this.dead.add(sequence, row))
   }
 
   /** The rows of the outcome are durable. */

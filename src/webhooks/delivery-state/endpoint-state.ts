@@ -106,6 +106,8 @@ export interface DeliveryStanding {
   oldestMs: number | null
   /** Deliveries that were given up. */
   dead: number
+  /** How many of these were forgotten, for want of room. */
+  forgotten: number
   /** Since when no attempt succeeded, ms since 1970; null while the last one did. */
   failingSinceMs: number | null
   /** Events after this sequence were not read yet; null: it has read all. */

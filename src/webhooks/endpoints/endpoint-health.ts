@@ -19,6 +19,12 @@ export const healthSchema = z
       .nullable(),
     oldestPending: isoTime('When the bridge recorded the oldest of these; null without any.').nullable(),
     dead: z.int().describe('Deliveries that were given up and can be replayed.').nullable(),
+    forgotten: z
+      .int()
+      .describe(
+        'How many of these were forgotten since the endpoint was created, the oldest first, because there were too many of the endpoint or its tenant: a replay of `dead` leaves them out, one by time or id does not.',
+      )
+      .nullable(),
     lastSuccess: isoTime('When the last attempt of the last week began that was answered 2xx.').nullable(),
     failingSince: isoTime('Since when no attempt succeeded; null while the last one did.').nullable(),
     p50Ms: z

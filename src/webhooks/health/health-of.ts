@@ -75,6 +75,7 @@ export function createHealthOf({ standingOf, history, reader, clock }: HealthSou
       pending: standing === null ? null : standing.pending + unread.count,
       oldestPending: isoOrNull(earlier(standing?.oldestMs ?? null, unread.oldestMs)),
       dead: standing?.dead ?? null,
+      forgotten: standing?.forgotten ?? null,
       lastSuccess: isoOrNull(lastSuccessMs),
       failingSince: isoOrNull(standing?.failingSinceMs ?? null),
       p50Ms: percentile(durationsMs, 0.5),
@@ -91,7 +92,14 @@ function newStanding(
 ): DeliveryStanding | null {
   const cursor = decodeCursor(start)
   if (Math.abs(nowMs - createdAtMs) > NEW_MS || cursor.epoch !== epoch) return null
-  return { pending: 0, oldestMs: null, dead: 0, failingSinceMs: null, unreadAfter: cursor.sequence }
+  return {
+    pending: 0,
+    oldestMs: null,
+    dead: 0,
+    forgotten: 0,
+    failingSinceMs: null,
+    unreadAfter: cursor.sequence,
+  }
 }
 
 /** The nearest rank: the smallest value that so large a share of all do not exceed. */

@@ -28,6 +28,8 @@ const standing = z.object({
   pending: count,
   oldestMs: count.nullable(),
   dead: count,
+  /** Absent in reports of builds that did not count them. */
+  forgotten: count.default(0),
   failingSinceMs: count.nullable(),
   unreadAfter: count.nullable(),
 })
@@ -40,6 +42,7 @@ const AT_REST: DeliveryStanding = Object.freeze({
   pending: 0,
   oldestMs: null,
   dead: 0,
+  forgotten: 0,
   failingSinceMs: null,
   unreadAfter: null,
 })

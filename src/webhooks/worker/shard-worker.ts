@@ -175,7 +175,7 @@ export class ShardWorker implements EndpointHost {
 
   /** How many of its deliveries after `after`, up to `until`, are dead; null as above. */
   countDead(endpointId: string, { after, until }: { after: number; until: number }): number | null {
-    return this.#workers.get(endpointId)?.machine.deadIn(after, until).length ?? null
+    return this.#workers.get(endpointId)?.machine.dead.in(after, until).length ?? null
   }
 
   /** The endpoints that are worked on now. */
@@ -186,13 +186,13 @@ export class ShardWorker implements EndpointHost {
   /** Forgets the dead deliveries of that tenant's endpoints up to a sequence. Returns how many. */
   forgetDead(tenant: string, until: number): number {
     let count = 0
-    for (const { machine, endpoint } of this.#workers.values()) {
-      if (endpoint.tenant !== tenant) continue
-      const keys = machine.forgetDead(until)
+    for (const worker of this.#workers.values()) {
+      if (worker.tenant !== tenant) continue
+      const keys = worker.machine.dead.forget(until)
       for (const key of keys) this.#useless.add(key)
       count += keys.length
+      if (keys.length > 0) this.markPending(worker)
     }
-    if (count > 0) this.#writer.mark()
     return count
   }
 
@@ -205,7 +205,7 @@ export class ShardWorker implements EndpointHost {
     for (const { machine } of this.#workers.values()) {
       const own = machine.figures()
       pending += own.pending
-      dead += machine.deadCount
+      dead += machine.dead.size
       if (machine.failingSinceMs !== null) failing += 1
       if (own.oldestMs !== null) oldestMs = Math.min(oldestMs ?? own.oldestMs, own.oldestMs)
     }
@@ -218,8 +218,9 @@ export class ShardWorker implements EndpointHost {
     if (machine === undefined) return null
     const { readTo } = machine.cursors.live.progress
     const unreadAfter = readTo < this.#options.reader.latest ? readTo : null
-    const { deadCount: dead, failingSinceMs } = machine
-    return { ...machine.figures(), dead, failingSinceMs, unreadAfter }
+    const { dead, failingSinceMs } = machine
+    const { size, forgotten } = dead
+    return { ...machine.figures(), dead: size, forgotten, failingSinceMs, unreadAfter }
   }
 
   /** The same of all its endpoints, by id; null while some are not worked on yet, so the reports of the last owner hold. */

@@ -32,8 +32,8 @@ export const webhookMutants: readonly Mutant[] = [
     name: 'retry-without-its-row',
     file: ENDPOINT_MACHINE,
     before:
-      'const changes = [{ key: retryKey(this.#endpointId, sequence), value }, ...this.#dead.revived(sequence)]',
-    after: 'const changes = this.#dead.revived(sequence)',
+      'const changes = [{ key: retryKey(this.#endpointId, sequence), value }, ...this.dead.revived(sequence)]',
+    after: 'const changes = this.dead.revived(sequence)',
     breaks: 'The cursor passes a delivery that failed only if a durable retry row holds it.',
     killedBy: endpointTest(
       'retries a failed delivery exactly when it is due, and writes one row per attempt',
@@ -123,7 +123,8 @@ export const webhookMutants: readonly Mutant[] = [
       'A tenant that has too many rows loses its oldest dead deliveries, and no more than it has too many.',
     killedBy: {
       file: 'test/webhooks/webhooks.test.ts',
-      title: 'forgets the oldest dead deliveries of a tenant that has too many rows, and says so',
+      title:
+        'forgets the oldest dead deliveries of a tenant that has too many rows, and says so, in their health for good',
     },
   },
   {

@@ -73,6 +73,7 @@ describe('creating an endpoint', () => {
         pending: 0,
         oldestPending: null,
         dead: 0,
+        forgotten: 0,
         lastSuccess: null,
         failingSince: null,
         p50Ms: null,

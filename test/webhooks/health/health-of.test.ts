@@ -11,6 +11,7 @@ const RESTING: DeliveryStanding = {
   pending: 0,
   oldestMs: null,
   dead: 0,
+  forgotten: 0,
   failingSinceMs: null,
   unreadAfter: null,
 }
@@ -18,6 +19,7 @@ const NOTHING_KNOWN = {
   pending: null,
   oldestPending: null,
   dead: null,
+  forgotten: null,
   lastSuccess: null,
   failingSince: null,
   p50Ms: null,
@@ -48,12 +50,13 @@ function healthWith(
 
 describe('the health of an endpoint', () => {
   test('shows what the delivering node says, and null for what nobody has said', async () => {
-    const standing = { ...RESTING, pending: 3, oldestMs: 1000, dead: 2, failingSinceMs: 2000 }
+    const standing = { ...RESTING, pending: 3, oldestMs: 1000, dead: 2, forgotten: 5, failingSinceMs: 2000 }
     expect(await healthWith({ standingOf: () => standing })).toEqual({
       ...NOTHING_KNOWN,
       pending: 3,
       oldestPending: '1970-01-01T00:00:01.000Z',
       dead: 2,
+      forgotten: 5,
       failingSince: '1970-01-01T00:00:02.000Z',
     })
     expect(await healthWith({})).toEqual(NOTHING_KNOWN)

@@ -7,12 +7,20 @@ import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
-const FAILING: DeliveryStanding = { pending: 2, oldestMs: 5, dead: 1, failingSinceMs: 7, unreadAfter: null }
+const FAILING: DeliveryStanding = {
+  pending: 2,
+  oldestMs: 5,
+  dead: 1,
+  forgotten: 3,
+  failingSinceMs: 7,
+  unreadAfter: null,
+}
 const EP = { id: 'ep_1', createdAtMs: 0 }
 const RESTING: DeliveryStanding = {
   pending: 0,
   oldestMs: null,
   dead: 0,
+  forgotten: 0,
   failingSinceMs: null,
   unreadAfter: null,
 }
@@ -69,4 +77,12 @@ test('a report does not speak of an endpoint that was created after it', async (
   await until(() => other.of(EP) !== null)
   expect(other.of(EP)).toEqual(RESTING)
   expect(other.of({ id: 'ep_1', createdAtMs: clock.now() + 1 })).toBeNull()
+})
+
+test('a report of the build before, which did not count forgotten deliveries, is read', async () => {
+  const { log, other } = twoNodes(new Map())
+  const { forgotten: _, ...older } = FAILING
+  await log.table(HEALTH_TABLE).put(`${shardOf('ep_1')}`, { kind: 'shard', endpoints: { ep_1: older } })
+  await until(() => other.of(EP) !== null)
+  expect(other.of(EP)).toEqual({ ...FAILING, forgotten: 0 })
 })
