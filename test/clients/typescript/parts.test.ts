@@ -95,6 +95,12 @@ test('two contents are told apart wherever they differ', () => {
   )
 })
 
+test.each(['', '"id":"a\\"b",'])('the text of an event is what the bridge wrote, behind %s', (id) => {
+  const event = '{"id":"e","cursor":"c","data":{"price":1.50,"big":12345678901234567890}}'
+  const text = `{"type":"disclosure",${id}"sent":"2026-01-06T07:00:00.000Z","event":${event}}`
+  expect(readMessage(text)).toMatchObject({ type: 'disclosure', json: event })
+})
+
 test('any input is a message or rejected as none; nothing throws', () => {
   const names = ['disclosure', 'gap', 'live', 'heartbeat', 'hello', 'going_away', 'error', 'new', 7]
   const value = fc.oneof(
