@@ -2,21 +2,14 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { HOUR_MS } from '../../../src/core/durations.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
-import type { Log } from '../../../src/log/log.ts'
-import { openSqliteLog } from '../../../src/log-embedded/log.ts'
 import type { DeliveryRow } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import { MOST_TRIES } from '../../../src/webhooks/delivery-state/outcome.ts'
 import { SHARD_COUNT, SHARDS } from '../../../src/webhooks/worker/shard-of.ts'
-import { claimed } from '../../log/samples.ts'
-import {
-  type BridgeProcess,
-  bridgeEnv,
-  startBridge,
-  temporaryDirectory,
-} from '../../support/bridge-process.ts'
+import { type BridgeProcess, temporaryDirectory } from '../../support/bridge-process.ts'
 import { eventually } from '../../support/http/api-client.ts'
 import { eventAt } from '../../support/store.ts'
-import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
+import { onLog, startWithoutUpstream, storeEvents } from '../../support/webhooks/bridge-over-events.ts'
+import { askEndpoints } from '../../support/webhooks/endpoint-api.ts'
 import { type Received, startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
 const EVENTS = 20
@@ -25,27 +18,12 @@ const HOURS_MS = 2 * HOUR_MS
 const directory = temporaryDirectory()
 let bridge: BridgeProcess
 
-const start = (): Promise<BridgeProcess> =>
-  startBridge(
-    bridgeEnv({ url: 'http://127.0.0.1:9/v2', key: 'none' }, directory.path, {
-      BRIDGE_ROLES: 'api,webhooks',
-      ...LOCAL_RECEIVERS,
-    }),
-  )
+const start = () => startWithoutUpstream(directory.path)
 const ask = (method: string, path: string, body?: object) =>
   askEndpoints(bridge.ready.http, method, path, body)
 
-async function onLog(work: (log: Log) => Promise<void>): Promise<void> {
-  const { log } = openSqliteLog({ dataDir: directory.path, nativeKind: 'Native', clock: systemClock })
-  await work(log)
-  await log.close()
-}
-
 beforeAll(async () => {
-  await onLog(async (log) => {
-    const writer = await claimed(log)
-    await writer.commit({ events: Array.from({ length: EVENTS }, (_, at) => eventAt(at + 1)) })
-  })
+  await storeEvents(directory.path, EVENTS)
   bridge = await start()
 })
 afterAll(async () => {
@@ -62,7 +40,7 @@ async function passHours(): Promise<void> {
     return { ...row, failingSinceMs: row.failingSinceMs - HOURS_MS }
   }
   const stop = new AbortController()
-  await onLog((log) =>
+  await onLog(directory.path, (log) =>
     log.shards<DeliveryRow>(SHARDS, SHARD_COUNT).own(async (shard) => {
       await shard.write([...shard.rows].map(([key, row]) => ({ key, value: aged(row) })))
       if (shard.number === SHARD_COUNT - 1) stop.abort()

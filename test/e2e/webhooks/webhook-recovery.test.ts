@@ -1,17 +1,11 @@
 /** Tests replays, test events and notifications in the started product, over a log that has events already. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
-import { openSqliteLog } from '../../../src/log-embedded/log.ts'
-import { claimed } from '../../log/samples.ts'
-import {
-  type BridgeProcess,
-  bridgeEnv,
-  startBridge,
-  temporaryDirectory,
-} from '../../support/bridge-process.ts'
+import { type BridgeProcess, temporaryDirectory } from '../../support/bridge-process.ts'
 import { bearer, eventually, getJson } from '../../support/http/api-client.ts'
 import { eventAt } from '../../support/store.ts'
-import { askEndpoints, LOCAL_RECEIVERS, sequencesOf } from '../../support/webhooks/endpoint-api.ts'
+import { startWithoutUpstream, storeEvents } from '../../support/webhooks/bridge-over-events.ts'
+import { askEndpoints, sequencesOf } from '../../support/webhooks/endpoint-api.ts'
 import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
 const EVENTS = 2100
@@ -22,21 +16,10 @@ const ANSWER_MS = 20
 const directory = temporaryDirectory()
 let bridge: BridgeProcess
 
-const start = (): Promise<BridgeProcess> =>
-  startBridge(
-    bridgeEnv({ url: 'http://127.0.0.1:9/v2', key: 'none' }, directory.path, {
-      BRIDGE_ROLES: 'api,webhooks',
-      ...LOCAL_RECEIVERS,
-    }),
-  )
+const start = () => startWithoutUpstream(directory.path)
 
 beforeAll(async () => {
-  const { log } = openSqliteLog({ dataDir: directory.path, nativeKind: 'Native', clock: systemClock })
-  const writer = await claimed(log)
-  for (let first = 1; first <= EVENTS; first += 700) {
-    await writer.commit({ events: Array.from({ length: 700 }, (_, index) => eventAt(first + index)) })
-  }
-  await log.close()
+  await storeEvents(directory.path, EVENTS)
   bridge = await start()
 })
 afterAll(async () => {

@@ -2,22 +2,19 @@
 import { rmSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { fillStore } from '../../../bench/archive.ts'
-import { type BridgeProcess, bridgeEnv, startBridge } from '../../support/bridge-process.ts'
+import type { BridgeProcess } from '../../support/bridge-process.ts'
 import { bearer, eventually } from '../../support/http/api-client.ts'
-import { LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
+import { startWithoutUpstream } from '../../support/webhooks/bridge-over-events.ts'
 import { type Attempt, wholeList } from '../../support/webhooks/webhook-lists.ts'
 import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
-/** Where no request goes: the bridge has no poller. */
-const NO_UPSTREAM = { url: 'http://127.0.0.1:9/v2', key: 'none' }
 const SCOPES = ['events:read', 'webhooks:read', 'webhooks:write']
 
 /** A bridge without a poller over a store of so many events; `inside` as for `startBridge`. */
 async function bridgeOver(events: number, inside: readonly string[] = []): Promise<BridgeProcess> {
   const { folder, archive } = fillStore(events)
   archive.close()
-  const settings = { BRIDGE_ROLES: 'api,webhooks', ...LOCAL_RECEIVERS }
-  const bridge = await startBridge(bridgeEnv(NO_UPSTREAM, folder, settings), ['run'], undefined, inside)
+  const bridge = await startWithoutUpstream(folder, {}, inside)
   onTestFinished(async () => {
     await bridge.stop('SIGKILL')
     rmSync(folder, { recursive: true, force: true })

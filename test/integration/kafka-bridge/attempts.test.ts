@@ -2,15 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
-import {
-  type BridgeProcess,
-  bridgeEnv,
-  startBridge,
-  temporaryDirectory,
-} from '../../support/bridge-process.ts'
+import { temporaryDirectory } from '../../support/bridge-process.ts'
 import { eventually } from '../../support/http/api-client.ts'
-import { uniqueName } from '../../support/kafka/clients.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
+import { kafkaNodes } from '../../support/kafka/kafka-nodes.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
 import { type Attempt, wholeList } from '../../support/webhooks/webhook-lists.ts'
 import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
@@ -25,25 +20,9 @@ describe.skipIf(brokers === null)('attempts on Kafka', () => {
       { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 9 },
       { clock: systemClock },
     )
-    const prefix = uniqueName('attempts')
-    const envOf = (dataDir: string, roles: string) =>
-      bridgeEnv(sandbox, dataDir, {
-        BRIDGE_UPSTREAM_PLAN: 'advanced',
-        BRIDGE_KAFKA_BROKERS: (brokers ?? []).join(','),
-        BRIDGE_TOPIC_PREFIX: prefix,
-        BRIDGE_ROLES: roles,
-        ...LOCAL_RECEIVERS,
-      })
-    const startReady = async (dataDir: string, roles: string): Promise<BridgeProcess> => {
-      const bridge = await startBridge(envOf(dataDir, roles))
-      await eventually(
-        () => fetch(`${bridge.ready.ops}/readyz`),
-        ({ ok }) => ok,
-      )
-      return bridge
-    }
-    const sender = await startReady(own.path, 'poller,webhooks,api')
-    let answering = await startReady(other.path, 'api')
+    const start = kafkaNodes('attempts', brokers, sandbox, LOCAL_RECEIVERS)
+    const sender = await start(own.path, 'poller,webhooks,api')
+    let answering = await start(other.path, 'api')
     await using healthy = await startReceiver()
     await using failing = await startReceiver((response) => response.writeHead(500).end('broken'))
     const receivers = [healthy, failing]
@@ -86,7 +65,7 @@ describe.skipIf(brokers === null)('attempts on Kafka', () => {
         () => healthy.received.length,
         (count) => count > before,
       )
-      answering = await startReady(other.path, 'api')
+      answering = await start(other.path, 'api')
       await same()
     } finally {
       await Promise.all([sender.stop(), answering.stop()])

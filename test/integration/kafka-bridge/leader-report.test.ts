@@ -6,16 +6,10 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { Status } from '../../../src/api/routes/status.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
-import {
-  ADMIN_TOKEN,
-  type BridgeProcess,
-  bridgeEnv,
-  startBridge,
-  temporaryDirectory,
-} from '../../support/bridge-process.ts'
+import { ADMIN_TOKEN, type BridgeProcess, temporaryDirectory } from '../../support/bridge-process.ts'
 import { bearer, eventually, getJson } from '../../support/http/api-client.ts'
-import { uniqueName } from '../../support/kafka/clients.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
+import { kafkaNodes } from '../../support/kafka/kafka-nodes.ts'
 import { openStream } from '../../support/streams/ws-client.ts'
 
 const brokers = await sharedBrokers()
@@ -35,15 +29,10 @@ describe.skipIf(brokers === null)('nodes on Kafka', () => {
 
   /** Starts nodes of one installation, each on a disk of its own. */
   function installation() {
-    const kafka = {
-      BRIDGE_KAFKA_BROKERS: (brokers ?? []).join(','),
-      BRIDGE_TOPIC_PREFIX: uniqueName('knows'),
-      BRIDGE_UPSTREAM_PLAN: 'advanced',
-      BRIDGE_BACKFILL: 'P1D',
-    }
+    const startNode = kafkaNodes('knows', brokers, sandbox, { BRIDGE_BACKFILL: 'P1D' })
     return async (roles: string): Promise<BridgeProcess> => {
       const directory = temporaryDirectory()
-      const node = await startBridge(bridgeEnv(sandbox, directory.path, { ...kafka, BRIDGE_ROLES: roles }))
+      const node = await startNode(directory.path, roles)
       onTestFinished(async () => {
         await node.stop('SIGKILL')
         directory[Symbol.dispose]()

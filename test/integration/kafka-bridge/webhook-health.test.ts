@@ -2,15 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
-import {
-  type BridgeProcess,
-  bridgeEnv,
-  startBridge,
-  temporaryDirectory,
-} from '../../support/bridge-process.ts'
+import { type BridgeProcess, temporaryDirectory } from '../../support/bridge-process.ts'
 import { eventually, pullAll } from '../../support/http/api-client.ts'
-import { uniqueName } from '../../support/kafka/clients.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
+import { kafkaNodes } from '../../support/kafka/kafka-nodes.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
 import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
@@ -29,24 +24,10 @@ describe.skipIf(brokers === null)('the health of an endpoint on Kafka', () => {
       { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 9, speed: 6 },
       { clock: systemClock },
     )
-    const prefix = uniqueName('health')
-    const startReady = async (dataDir: string, roles: string): Promise<BridgeProcess> => {
-      const bridge = await startBridge(
-        bridgeEnv(sandbox, dataDir, {
-          BRIDGE_UPSTREAM_PLAN: 'advanced',
-          BRIDGE_KAFKA_BROKERS: (brokers ?? []).join(','),
-          BRIDGE_TOPIC_PREFIX: prefix,
-          BRIDGE_BACKFILL: 'PT4H',
-          BRIDGE_ROLES: roles,
-          ...LOCAL_RECEIVERS,
-        }),
-      )
-      await eventually(
-        () => fetch(`${bridge.ready.ops}/readyz`),
-        ({ ok }) => ok,
-      )
-      return bridge
-    }
+    const startReady = kafkaNodes('health', brokers, sandbox, {
+      BRIDGE_BACKFILL: 'PT4H',
+      ...LOCAL_RECEIVERS,
+    })
     const asked = await startReady(own.path, 'poller,api')
     const running = [asked]
     const start = async (dataDir: string, roles: string): Promise<BridgeProcess> => {

@@ -3,15 +3,10 @@ import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
-import {
-  type BridgeProcess,
-  bridgeEnv,
-  startBridge,
-  temporaryDirectory,
-} from '../../support/bridge-process.ts'
+import { temporaryDirectory } from '../../support/bridge-process.ts'
 import { eventually } from '../../support/http/api-client.ts'
-import { uniqueName } from '../../support/kafka/clients.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
+import { kafkaNodes } from '../../support/kafka/kafka-nodes.ts'
 import { startConnectProxy } from '../../support/webhooks/connect-proxy.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
 import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
@@ -40,26 +35,12 @@ describe.skipIf(brokers === null)('webhook endpoints on Kafka', () => {
       { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 9 },
       { clock: systemClock },
     )
-    const prefix = uniqueName('stops')
-    const startReady = async (dataDir: string, roles: string): Promise<BridgeProcess> => {
-      const bridge = await startBridge(
-        bridgeEnv(sandbox, dataDir, {
-          BRIDGE_UPSTREAM_PLAN: 'advanced',
-          BRIDGE_KAFKA_BROKERS: (brokers ?? []).join(','),
-          BRIDGE_TOPIC_PREFIX: prefix,
-          BRIDGE_ROLES: roles,
-          BRIDGE_WEBHOOK_PROXY: proxy.url,
-          ...LOCAL_RECEIVERS,
-        }),
-      )
-      await eventually(
-        () => fetch(`${bridge.ready.ops}/readyz`),
-        ({ ok }) => ok,
-      )
-      return bridge
-    }
-    const sender = await startReady(own.path, 'poller,webhooks')
-    const serving = await startReady(other.path, 'api')
+    const start = kafkaNodes('stops', brokers, sandbox, {
+      BRIDGE_WEBHOOK_PROXY: proxy.url,
+      ...LOCAL_RECEIVERS,
+    })
+    const sender = await start(own.path, 'poller,webhooks')
+    const serving = await start(other.path, 'api')
     const ask = (method: string, path: string, body?: object) =>
       askEndpoints(serving.ready.http, method, path, body)
     const stops: [string, (id: string) => Promise<unknown>][] = [
