@@ -108,11 +108,21 @@ export function sendJson(
   body: Buffer,
   headers: Readonly<Record<string, string>> = {},
 ): void {
+  beginJson(response, status, body.length, headers)
+  response.end(body)
+}
+
+/** Writes the head of a JSON answer of so many bytes. */
+export function beginJson(
+  response: ServerResponse,
+  status: number,
+  bytes: number,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   response.writeHead(status, {
     ...headers,
     'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': body.length,
+    'Content-Length': bytes,
     'Cache-Control': 'no-store',
   })
-  response.end(body)
 }

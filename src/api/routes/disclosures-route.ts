@@ -4,8 +4,9 @@
  */
 import { z } from 'zod'
 import { parseFilterQuery } from '../../core/filter/filter-query.ts'
+import { PageSender } from '../../http/page-sender.ts'
 import type { Query } from '../../http/parameters.ts'
-import { type Route, sendJson } from '../../http/route.ts'
+import type { Route } from '../../http/route.ts'
 import { eventSchema } from '../../http/schemas/event-schema.ts'
 import { ranged } from '../../http/schemas/json-schema.ts'
 import { eventList } from './event-list.ts'
@@ -33,6 +34,7 @@ const pageSchema = z.object({
 
 /** The route. */
 export function disclosuresRoute(parts: PullParts): Route {
+  const pages = new PageSender(parts.limits.sendBuffers)
   return {
     method: 'GET',
     path: '/v1/disclosures',
@@ -72,9 +74,7 @@ export function disclosuresRoute(parts: PullParts): Route {
       const deadlineMs = parts.clock.now() + wait * 1000
       const signal = AbortSignal.any([gone, parts.stopping, caller.ended])
       const wanted = { start, end, filter, limit, deadlineMs, signal, caller: caller.tokenId }
-      const body = encodePage(await pull(wanted, parts))
-      parts.limits.sendBuffers.retainUntilOut(body, response)
-      sendJson(response, 200, body)
+      await pages.send(response, encodePage(await pull(wanted, parts)))
     },
   }
 }
@@ -103,7 +103,7 @@ function readEnd(query: Query): PullEnd | null {
 
 const BEGIN = Buffer.from('{"data":')
 
-function encodePage({ events, cursor, more }: PullPage): Buffer {
+function encodePage({ events, cursor, more }: PullPage): Buffer[] {
   const end = Buffer.from(`,"cursor":${JSON.stringify(cursor)},"more":${more}}`)
-  return Buffer.concat([BEGIN, ...eventList(events), end])
+  return [BEGIN, ...eventList(events), end]
 }

@@ -54,6 +54,15 @@ export class SendBuffers {
     response.once('close', () => this.release(body))
   }
 
+  /** Counts so many bytes of an answer until it is out or its client is gone. Call it before they are sent. */
+  holdUntilOut(bytes: number, response: Pick<ServerResponse, 'destroyed' | 'once'>): void {
+    if (response.destroyed) return
+    this.#bytes += bytes
+    response.once('close', () => {
+      this.#bytes -= bytes
+    })
+  }
+
   /** Ends one client's hold on this buffer. */
   release(buffer: Buffer): void {
     const holders = (this.#holders.get(buffer) ?? 1) - 1
