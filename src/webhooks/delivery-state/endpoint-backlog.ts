@@ -149,7 +149,9 @@ export class Backlog {
     if (most === 1 || (batch === undefined && tries > 0)) return [[sequence, lead]]
     return [...this.#rows]
       .filter(
-        ([, row]) => row.batch === batch && (batch !== undefined || (row.tries === 0 && row.dueMs <= nowMs)),
+        // A part of the batch may have been tried since, where `maxBatch` was lowered: it has other tries.
+        ([, row]) =>
+          row.batch === batch && row.tries === tries && (batch !== undefined || row.dueMs <= nowMs),
       )
       .filter(([other]) => !this.#unwritten.has(other) && !this.#isInFlight(other))
       .sort(([one], [other]) => one - other)

@@ -97,6 +97,21 @@ describe('an endpoint with maxBatch', () => {
     expect(sentTogether(machineOf({ maxBatch: 2, maxConcurrency: 1 }, loaded).machine)).toEqual([[1, 5]])
   })
 
+  test('gets no part of a failed batch again before its time, after maxBatch was lowered', () => {
+    const { machine, write, nowMs } = failing(1)
+    machine.configure({ ...PLAIN, maxBatch: 2, maxConcurrency: 1 })
+    expect(sentTogether(machine, nowMs)).toEqual([[1, 2]])
+    machine.ended(1, BROKEN, at(nowMs))
+    write()
+    expect(sentTogether(machine, nowMs)).toEqual([[3]])
+    machine.ended(3, BROKEN, at(nowMs))
+    expect(write().get('ep_1/retry/3')).toMatchObject({ tries: 2 })
+    expect(sentTogether(machine, nowMs)).toEqual([])
+    expect(sentTogether(machine, nowMs + HOUR_MS)).toEqual([[1, 2]])
+    machine.ended(1, BROKEN, at(nowMs + HOUR_MS))
+    expect(write().get('ep_1/retry/1')).toMatchObject({ tries: 3 })
+  })
+
   test('gets all events of a batch again once it is active after a 410', () => {
     const { machine, offer, write } = machineOf({ maxBatch: 2 })
     offer(event(1), event(2))
