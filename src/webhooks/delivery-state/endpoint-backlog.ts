@@ -157,10 +157,11 @@ export class Backlog {
       .sort(([one], [other]) => one - other)
   }
 
-  /** The delivery was not sent: it is due again, not before `atMs`. */
+  /** The delivery was not sent: it is due again, not before `atMs`. One that waits for an earlier one of its issuer is not due. */
   retryAt(sequence: number, atMs: number): void {
     const row = this.#rows.get(sequence)
     if (row === undefined || this.#armed.has(sequence)) return
+    if (!this.isFirst({ subject: row.subject, sequence })) return
     const dueMs = Math.max(row.dueMs, atMs)
     this.#armed.set(sequence, dueMs)
     if (this.#first !== undefined) this.#first = earlier(this.#first, { sequence, dueMs })
@@ -176,9 +177,7 @@ export class Backlog {
 
   /** Lets a waiting delivery become due, where its row is durable, it is not in flight, and it is first of its issuer. */
   #allow(sequence: number): void {
-    const subject = this.#rows.get(sequence)?.subject
-    if (subject === undefined || this.#unwritten.has(sequence) || this.#isInFlight(sequence)) return
-    if (this.isFirst({ subject, sequence })) this.retryAt(sequence, 0)
+    if (!this.#unwritten.has(sequence) && !this.#isInFlight(sequence)) this.retryAt(sequence, 0)
   }
 
   #orderByIssuer(readTo: number, others: Iterable<Matched>): void {

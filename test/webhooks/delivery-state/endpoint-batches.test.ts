@@ -112,6 +112,24 @@ describe('an endpoint with maxBatch', () => {
     expect(write().get('ep_1/retry/1')).toMatchObject({ tries: 3 })
   })
 
+  test('gets the next event of an issuer although a batch with it was given back, and then failed event by event', () => {
+    const { machine, offer, write } = machineOf({ maxBatch: 3, maxConcurrency: 1, order: 'issuer' })
+    offer(event(1), event(2), event(3))
+    for (const nowMs of [0, HOUR_MS]) {
+      expect(sentTogether(machine, nowMs)).toEqual([[1, 2, 3]])
+      if (nowMs === 0) machine.ended(1, BROKEN, at(nowMs))
+      else machine.sentOnly(1, 0, nowMs)
+      write()
+    }
+    machine.configure({ ...PLAIN, maxConcurrency: 1, order: 'issuer' })
+    for (const end of [BROKEN, OK]) {
+      expect(sentTogether(machine, 2 * HOUR_MS)).toEqual([[1]])
+      machine.ended(1, end, at(HOUR_MS))
+      write()
+    }
+    expect(sentTogether(machine, 2 * HOUR_MS)).toEqual([[2]])
+  })
+
   test('gets all events of a batch again once it is active after a 410', () => {
     const { machine, offer, write } = machineOf({ maxBatch: 2 })
     offer(event(1), event(2))
