@@ -275,7 +275,7 @@ export function documentedRoutes(): AnyRoute[] {
   const archive = openArchive({ path: ':memory:', nativeKind: 'Native', durable: false })
   const reader = createReader(archive, new RecentEvents(0), systemClock)
   const logger = createLogger({ level: 'silent', secrets: [] })
-  const limits = createReaderLimits({ maxClients: 0, clientOf: () => null, logger })
+  const limits = createReaderLimits({ maxClients: 0, clientOf: () => null })
   const feed = createStreams({
     reader,
     clock: systemClock,

@@ -5,6 +5,7 @@
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { VERSION } from '../core/version.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
+import { divideFiles, type FileBudget, openFilesLimit } from '../lifecycle/open-files.ts'
 import type { ReleaseStack } from '../lifecycle/release-stack.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
 import type { FaultHooks } from '../log/fault-hooks.ts'
@@ -27,6 +28,8 @@ export interface StartContext extends AppParts {
   logger: Logger
   metrics: Metrics
   calendar: Calendar
+  /** The files that each part of this process may open. */
+  files: FileBudget
   /** Each step pushes the release of what it has opened, so that a start that fails later closes it. */
   stack: ReleaseStack
   /** Each step adds what runs as long as the process does. */
@@ -46,7 +49,16 @@ export function startContext(
   const calendar = loadCalendar(settings.calendarFile)
   for (const warning of settings.warnings) logger.warn('settings.warning', { warning })
   logger.info('settings.read', { settings: settings.summary })
-  return { ...parts, settings, logger, metrics, calendar, stack, roles: [], stopping }
+  const { roles, streamMaxClients } = settings
+  const files = divideFiles(openFilesLimit(), {
+    streams: streamMaxClients,
+    delivers: roles.includes('webhooks'),
+  })
+  const { warning } = files
+  if (warning !== null && roles.some((role) => role === 'api' || role === 'feed')) {
+    logger.warn('streams.capacity_lowered', { maxClients: files.streams, warning })
+  }
+  return { ...parts, settings, logger, metrics, calendar, files, stack, roles: [], stopping }
 }
 
 /** Whether this process has one of these roles. */

@@ -2,7 +2,7 @@
  * Opens the public HTTP listener and the ops listener (health, metrics), and puts their closing on the clean-up stack.
  */
 import { createApp, type Mount } from '../http/app.ts'
-import { createConnectionLimit, mostConnections, openFilesLimit } from '../http/bounds/connection-slots.ts'
+import { createConnectionLimit } from '../http/bounds/connection-slots.ts'
 import { type Listener, listen } from '../http/listener.ts'
 import { createOpsApp, type OpsOptions } from '../http/ops.ts'
 import type { AnyRoute } from '../http/route.ts'
@@ -14,14 +14,14 @@ import type { Storage } from './storage.ts'
 
 /** @throws BridgeError where the port of `BRIDGE_HTTP_PORT` is taken or may not be used */
 export async function listenPublic(
-  { settings, clock, logger, stack }: StartContext,
+  { settings, files, clock, logger, stack }: StartContext,
   { authenticate }: Access,
   { rates, trustedProxies, onRefused }: Readers,
   served: { routes: AnyRoute[]; mounts: readonly Mount[]; upgrade: Upgrade | undefined },
 ): Promise<Listener> {
   const { corsOrigins } = settings
   const { upgrade, ...routing } = served
-  const maxConnections = mostConnections(openFilesLimit())
+  const { incoming: maxConnections } = files
   const listener = await listen(createApp({ ...routing, authenticate, corsOrigins, rates, logger }), {
     ...settings.http,
     tls: settings.httpTls,
@@ -37,23 +37,20 @@ export async function listenPublic(
   return listener
 }
 
-/** Most connections of the ops listener, for probes and scrapes. One that asks for the metrics and reads nothing holds 60 KB. */
-const MOST_OPS_CONNECTIONS = 256
-
 /** @throws BridgeError where the port of `BRIDGE_OPS_PORT` is taken or may not be used */
 export async function listenOps(
   context: StartContext,
   storage: Storage,
   { checks, webhooks }: { checks: OpsOptions['checks']; webhooks: { measure(): void } | null },
 ): Promise<Listener> {
-  const { settings, clock, logger, stack } = context
+  const { settings, files, clock, logger, stack } = context
   const metrics = scrapedMetrics(context, storage, webhooks)
   const listener = await listen(createOpsApp({ checks, metrics, logger }), {
     ...settings.ops,
     setting: 'BRIDGE_OPS_PORT',
     clock,
     logger,
-    maxConnections: MOST_OPS_CONNECTIONS,
+    maxConnections: files.ops,
   })
   stack.push('the ops listener', () => listener.close(0))
   return listener

@@ -13,15 +13,14 @@ import type { StartContext } from './context.ts'
 export type Readers = ReturnType<typeof buildReaders>
 
 /** With every place free. */
-export function buildReaders({ settings, clock, logger, metrics }: StartContext) {
+export function buildReaders({ settings, files, clock, metrics }: StartContext) {
   const trustedProxies = settings.trustedProxies.map(parseNet)
   const addressOf = createAddressReader<IncomingMessage>(trustedProxies)
   const onRefused = (cause: Parameters<typeof metrics.httpRefused.add>[0]['cause']): void =>
     metrics.httpRefused.add({ cause })
   const limits = createReaderLimits({
-    maxClients: settings.streamMaxClients,
+    maxClients: files.streams,
     clientOf: addressOf,
-    logger,
   })
   return {
     trustedProxies,

@@ -1,7 +1,6 @@
 /**
  * Builds webhook delivery for the role `webhooks`, and the webhook routes for the role `api`.
  */
-import { openFilesLimit } from '../http/bounds/connection-slots.ts'
 import { NO_WEBHOOKS, type WebhookWiring, wireWebhooks } from '../webhooks/wiring.ts'
 import type { Access } from './access.ts'
 import { hasRole, type StartContext } from './context.ts'
@@ -10,7 +9,7 @@ import type { Storage } from './storage.ts'
 /** Empty for a process with neither role. */
 export function buildWebhooks(context: StartContext, storage: Storage, access: Access): WebhookWiring {
   if (!hasRole(context, 'api', 'webhooks')) return NO_WEBHOOKS
-  const { settings, stack, roles } = context
+  const { settings, files, stack, roles } = context
   const { log, reader, archive } = storage
   const parts = wireWebhooks(
     {
@@ -21,7 +20,7 @@ export function buildWebhooks(context: StartContext, storage: Storage, access: A
       keys: access.keys,
       dataDir: settings.dataDir,
       drainTimeoutMs: settings.drainTimeoutMs,
-      openFiles: openFilesLimit(),
+      mostAttempts: Math.max(1, files.outgoing),
       log,
       reader,
       findEvents: (ids) => archive.sequencesOf(ids, reader.latest),

@@ -40,8 +40,8 @@ export interface WebhooksOptions extends Omit<EndpointWorkerOptions, 'events' | 
   secrets: SecretBox
   /** `BRIDGE_DRAIN_TIMEOUT`. */
   drainTimeoutMs: number
-  /** The limit of open files of this process; null = unknown. */
-  openFiles: number | null
+  /** Attempts that this process may have under way: each takes an open file. */
+  mostAttempts: number
   /** Smaller in tests. */
   rowBudget?: RowBudget
   /** Measures the pending deliveries of the shards of this process. */
@@ -78,7 +78,7 @@ export class Webhooks {
     this.#options = options
     this.#shards = options.log.shards<DeliveryRow>(SHARDS, SHARD_COUNT)
     this.#events = new DeliveryEvents(options.reader)
-    this.#places = attemptPlaces(options.openFiles)
+    this.#places = attemptPlaces(options.mostAttempts)
     this.#rowBudget = options.rowBudget ?? new RowBudget()
     this.#starts = new StartQueue(options.clock, this.#places)
   }

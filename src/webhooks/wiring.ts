@@ -48,8 +48,8 @@ export interface WebhookWiringOptions {
   dataDir: string
   /** `BRIDGE_DRAIN_TIMEOUT`. */
   drainTimeoutMs: number
-  /** The limit of open files of this process; null = unknown. */
-  openFiles: number | null
+  /** Attempts that this process may have under way: each takes an open file. */
+  mostAttempts: number
   log: Log
   reader: Reader
   findEvents: FindEvents

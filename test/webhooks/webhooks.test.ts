@@ -54,7 +54,7 @@ async function startRole(log: Log, clock: Clock, secrets = box, rowBudget = new 
     onAttempted: account.attempted,
     measureShards: account.measure,
     drainTimeoutMs: 5000,
-    openFiles: null,
+    mostAttempts: 8192,
     rowBudget,
     disable: ({ id, version }, reason) => endpoints.disable(id, version, reason),
     notify: async () => undefined,

@@ -93,7 +93,7 @@ async function bridge(): Promise<StreamServer> {
     corsOrigins: [],
     upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'open', asOf: null }),
     // As it is behind a proxy: the clients of the bench have one address.
-    limits: createReaderLimits({ maxClients: MAX_CLIENTS, clientOf: () => null, logger }),
+    limits: createReaderLimits({ maxClients: MAX_CLIENTS, clientOf: () => null }),
   })
   void feed.run(signal)
   const app = createApp({ routes: feed.routes, authenticate, corsOrigins: [], logger })

@@ -3,7 +3,7 @@
  * nothing and uses at most one request of the upstream's weekly quota.
  */
 import { BridgeError } from '../../errors.ts'
-import { openFilesLimit } from '../../http/bounds/connection-slots.ts'
+import { openFilesLimit } from '../../lifecycle/open-files.ts'
 import { holderOf } from '../../log-embedded/lock.ts'
 import { type Examined, examineSettings, type Settings } from '../../settings/settings.ts'
 import { checkBridge } from '../doctor/bridge.ts'

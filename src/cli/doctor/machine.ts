@@ -4,7 +4,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../errors.ts'
-import { capacityFor } from '../../http/bounds/connection-slots.ts'
+import { divideFiles } from '../../lifecycle/open-files.ts'
 import { isOpenToOthers, openToOthers } from '../../log-embedded/private-files.ts'
 import { ENV_FILE } from '../../settings/environment.ts'
 import { counted } from '../terminal/text.ts'
@@ -67,14 +67,14 @@ export function checkPrivacy(dataDir: string, envFile = ENV_FILE): Finding[] {
 
 /** Whether the limit of open files allows the configured number of streams. `openFiles` null: the limit is unknown. */
 export function checkOpenFiles(configured: number, openFiles: number | null): Finding {
-  const { maxClients, warning } = capacityFor(configured, openFiles)
+  const { streams, warning } = divideFiles(openFiles, { streams: configured, delivers: false })
   if (warning === null) {
     const limit = openFiles === null ? 'the limit is unknown on this system' : `${openFiles} may be open`
     return fine('files', limit)
   }
   return warn(
     'files',
-    `${openFiles} may be open: enough for ${maxClients} streams, not for ${configured}`,
+    `${openFiles} may be open: enough for ${streams} streams, not for ${configured}`,
     'raise the limit (ulimit -n, LimitNOFILE), or lower BRIDGE_STREAM_MAX_CLIENTS',
   )
 }

@@ -1,54 +1,7 @@
-/**
- * Limits how many streams this process serves: in all, per client address and per token. The total is lowered to what the
- * limit of open files allows; raising that limit is left to the operator.
- */
-import { readFileSync } from 'node:fs'
+/** Limits how many streams this process serves, in all, per client address and per token, and the connections of an address. */
 import type { Net } from '../../core/ip.ts'
 import { createShares, once } from '../../lifecycle/places.ts'
 import { clientAddress, isTrustedProxy } from './remote-address.ts'
-
-/** Files kept free of streams, for the log, other requests and the upstream. */
-const SPARE_FILES = 1000
-/** Of these, the files that no incoming connection may use, so that idle ones leave some for the log. At most half. */
-const OWN_FILES = 500
-
-/** The number of streams to serve, and a warning for the log if it is below the setting. */
-export interface Capacity {
-  maxClients: number
-  warning: string | null
-}
-
-/** Capacity under a limit of open files; null = unknown, taken as sufficient. */
-export function capacityFor(wanted: number, openFiles: number | null): Capacity {
-  if (openFiles === null || openFiles >= wanted + SPARE_FILES) return { maxClients: wanted, warning: null }
-  const maxClients = Math.max(1, openFiles - SPARE_FILES)
-  return {
-    maxClients,
-    warning:
-      `this process may open ${openFiles} files, so it serves ${maxClients} streams instead of ${wanted}; ` +
-      `raise the limit to ${wanted + SPARE_FILES} (ulimit -n, LimitNOFILE) or lower BRIDGE_STREAM_MAX_CLIENTS`,
-  }
-}
-
-/** Most connections that the public listener accepts under a limit of open files; null = unknown limit, no bound. */
-export function mostConnections(openFiles: number | null): number | null {
-  return openFiles === null ? null : Math.max(openFiles - OWN_FILES, Math.floor(openFiles / 2))
-}
-
-/** The limit of open files in the text of `/proc/self/limits`; null where it has none. */
-export function parseOpenFiles(limits: string): number | null {
-  const match = /^Max open files\s+(\d+)\s/m.exec(limits)
-  return match === null ? null : Number(match[1])
-}
-
-/** This process's limit of open files; null on systems that do not show it. */
-export function openFilesLimit(): number | null {
-  try {
-    return parseOpenFiles(readFileSync('/proc/self/limits', 'utf8'))
-  } catch {
-    return null
-  }
-}
 
 /**
  * Share of all slots that one address may hold. Half: no single machine can lock all others out, while an office, a

@@ -1,12 +1,9 @@
 /** Creates the limits that streams and pulls share: places in all, per address and per token, and memory for answers. */
 import type { IncomingMessage } from 'node:http'
-import type { Logger } from '../../obs/logger.ts'
 import {
   type ConnectionSlots,
-  capacityFor,
   createConnectionSlots,
   createTokenSlots,
-  openFilesLimit,
   type TokenSlots,
 } from './connection-slots.ts'
 import type { ClientAddress } from './remote-address.ts'
@@ -29,22 +26,19 @@ export interface ReaderLimits {
 
 /** What the limits are made of. */
 export interface ReaderLimitOptions {
-  /** Most streams and pulls at a time; lowered, with a warning, where the limit of open files is too low. */
+  /** Most streams and pulls at a time. */
   maxClients: number
   /** Most of one token, 1,000 by default. */
   maxPerToken?: number
   clientOf: (request: IncomingMessage) => ClientAddress | null
-  logger: Logger
 }
 
 const MAX_PER_TOKEN = 1000
 
 /** The limits, with every place free. */
 export function createReaderLimits(options: ReaderLimitOptions): ReaderLimits {
-  const { maxClients, warning } = capacityFor(options.maxClients, openFilesLimit())
-  if (warning !== null) options.logger.warn('streams.capacity_lowered', { maxClients, warning })
   return {
-    connectionSlots: createConnectionSlots(maxClients),
+    connectionSlots: createConnectionSlots(options.maxClients),
     tokenSlots: createTokenSlots(options.maxPerToken ?? MAX_PER_TOKEN),
     addressOf(request) {
       const client = options.clientOf(request)

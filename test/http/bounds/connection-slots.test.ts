@@ -2,46 +2,11 @@ import { expect, test } from 'vitest'
 import { parseNet } from '../../../src/core/ip.ts'
 import {
   type ConnectionSlots,
-  capacityFor,
   createConnectionLimit,
   createConnectionSlots,
   createTokenSlots,
-  mostConnections,
-  parseOpenFiles,
 } from '../../../src/http/bounds/connection-slots.ts'
 import { caller } from '../../support/http/callers.ts'
-
-test('the stream limit is the configured one if enough files may be opened, or the file limit is unknown', () => {
-  expect(capacityFor(10_000, 11_000)).toEqual({ maxClients: 10_000, warning: null })
-  expect(capacityFor(10_000, null)).toEqual({ maxClients: 10_000, warning: null })
-})
-
-test('the stream limit shrinks to a lower limit of open files, with the remedy', () => {
-  const { maxClients, warning } = capacityFor(10_000, 10_999)
-  expect(maxClients).toBe(9999)
-  expect(warning).toMatch(/11000 \(ulimit -n, LimitNOFILE\).*BRIDGE_STREAM_MAX_CLIENTS/)
-  expect(capacityFor(10_000, 256).maxClients).toBe(1)
-})
-
-test('connections leave file descriptors for the log and the upstream, and exceed the streams', () => {
-  for (const openFiles of [1024, 11_000]) {
-    const most = mostConnections(openFiles) ?? 0
-    expect(most).toBeLessThanOrEqual(openFiles - 500)
-    expect(most).toBeGreaterThanOrEqual(capacityFor(10_000, openFiles).maxClients + 500)
-  }
-  expect([mostConnections(256), mostConnections(null)]).toEqual([128, null])
-})
-
-test('the soft file limit counts; an unlimited or missing one is unknown', () => {
-  const head = 'Limit                     Soft Limit           Hard Limit           Units     \n'
-  expect(
-    parseOpenFiles(`${head}Max open files            1024                 524288               files     \n`),
-  ).toBe(1024)
-  expect(
-    parseOpenFiles(`${head}Max open files            unlimited            unlimited            files     \n`),
-  ).toBeNull()
-  expect(parseOpenFiles('')).toBeNull()
-})
 
 /** Acquires a slot that must be free. */
 function taken(places: ConnectionSlots, address: string | null): () => void {

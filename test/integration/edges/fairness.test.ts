@@ -1,5 +1,6 @@
 /** Tests on a whole bridge that one tenant cannot take search time, sockets or open files from another. */
-import { rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { fillStore } from '../../../bench/archive.ts'
 import type { BridgeProcess } from '../../support/bridge-process.ts'
@@ -105,4 +106,40 @@ test('receivers of one tenant that hang take neither the places nor the open fil
   )
   const attempts = await wholeList<Attempt>(bridge.ready.http, `${id}/attempts`)
   expect(attempts.filter(({ outcome }) => outcome !== 'ok')).toEqual([])
+})
+
+test('1,024 open files are enough for idle connections, deliveries that hang, and the work beside them', async () => {
+  const bridge = await bridgeOver(2000, ['bash', '-c', 'ulimit -n 1024 && exec "$@"', 'bash'])
+  await using hanging = await startReceiver(() => undefined)
+  const since = '2000-01-01T00:00:00Z'
+  const tenants = await Promise.all(['a', 'b', 'c', 'd'].map((name) => tenant(bridge, name)))
+  const many = tenants.flatMap((headers) =>
+    Array.from({ length: 4 }, () =>
+      post(bridge, '/v1/webhooks', { url: hanging.url, since, maxConcurrency: 64 }, headers),
+    ),
+  )
+  await Promise.all(many)
+  const { hostname, port } = new URL(bridge.ready.http)
+  const idle = Array.from({ length: 1100 }, () => connect(Number(port), hostname).on('error', () => {}))
+  onTestFinished(() => {
+    for (const socket of idle) socket.destroy()
+  })
+  await eventually(
+    async () => hanging.received.length,
+    (count) => count >= 400,
+  )
+  await eventually(
+    async () => await (await fetch(`${bridge.ready.ops}/metrics`)).text(),
+    (metrics) =>
+      /^bridge_http_refused_total\{cause="(connections|address_connections)"\} [5-9]\d\d/m.test(metrics),
+  )
+  const openFiles = readdirSync(`/proc/${bridge.pid}/fd`).length
+  expect(openFiles).toBeGreaterThan(700)
+  expect(openFiles).toBeLessThan(850)
+  expect((await fetch(`${bridge.ready.ops}/healthz`)).status).toBe(200)
+  for (const socket of idle) socket.destroy()
+  await eventually(
+    async () => (await fetch(`${bridge.ready.http}/v1/disclosures?limit=10`, { headers: bearer })).status,
+    (status) => status === 200,
+  )
 })

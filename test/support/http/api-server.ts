@@ -194,7 +194,6 @@ export async function startApi(
     ...(limits.maxPerToken === undefined ? {} : { maxPerToken: limits.maxPerToken }),
     clientOf: (request) =>
       clientAddress({ socket: { remoteAddress: remoteAddress(request) }, headers: {} }, []),
-    logger,
   })
   const onRefused = (cause: HttpRefusalCause): void => metrics.httpRefused.add({ cause })
   const feed = createStreams({

@@ -172,7 +172,7 @@ export class WebhookWorld {
       shard,
       reader: this.log.reader,
       events: new DeliveryEvents(this.log.reader),
-      starts: new StartQueue(this.clock, attemptPlaces(null)),
+      starts: new StartQueue(this.clock, attemptPlaces(8192)),
       attempt: (endpoint, post, signal) => this.attempt(life, endpoint, post, signal),
       disable: async ({ id }, reason) => {
         if (this.endpoints.get(id)?.status === 'disabled') return false

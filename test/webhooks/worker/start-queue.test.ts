@@ -46,7 +46,7 @@ async function turns(count: number): Promise<void> {
 
 test('an endpoint starts at once if none waits; each starts once before any starts twice', async () => {
   const begun: string[] = []
-  const queue = new StartQueue(createManualClock(), attemptPlaces(null))
+  const queue = new StartQueue(createManualClock(), attemptPlaces(8192))
   queue.add(starter('alone', 1, begun))
   expect(begun).toEqual(['alone'])
   const holder = starter('holder', 100, begun)
@@ -59,7 +59,7 @@ test('an endpoint starts at once if none waits; each starts once before any star
 
 test('starting many endpoints leaves ticks of the event loop to other work', async () => {
   const begun: string[] = []
-  const queue = new StartQueue(createManualClock(), attemptPlaces(null))
+  const queue = new StartQueue(createManualClock(), attemptPlaces(8192))
   queue.add(starter('one', 1000, begun))
   expect(begun.length).toBeLessThan(100)
   let passed = 0
@@ -69,7 +69,7 @@ test('starting many endpoints leaves ticks of the event loop to other work', asy
 
 test('an endpoint in the queue keeps its position, however often it is added', async () => {
   const begun: string[] = []
-  const queue = new StartQueue(createManualClock(), attemptPlaces(null))
+  const queue = new StartQueue(createManualClock(), attemptPlaces(8192))
   queue.add(starter('before', 100, begun))
   begun.length = 0
   const [eager, patient] = [
@@ -84,7 +84,7 @@ test('an endpoint in the queue keeps its position, however often it is added', a
 test('a limited number starts at a time, and a slow response does not block the others', async () => {
   const begun: string[] = []
   const clock = createManualClock()
-  const queue = new StartQueue(clock, attemptPlaces(null))
+  const queue = new StartQueue(clock, attemptPlaces(8192))
   const answers: (() => void)[] = []
   const hanging = (): Promise<void> => new Promise((resolve) => void answers.push(resolve))
   queue.add(starter('one', 1000, begun, hanging))
@@ -106,7 +106,7 @@ test('a limited number starts at a time, and a slow response does not block the 
 
 test('an idle endpoint starts one delivery before busier ones start more', async () => {
   const begun: string[] = []
-  const queue = new StartQueue(createManualClock(), attemptPlaces(null))
+  const queue = new StartQueue(createManualClock(), attemptPlaces(8192))
   queue.add(starter('before', 100, begun))
   begun.length = 0
   for (const name of ['a', 'b']) {
@@ -125,7 +125,7 @@ test('an idle endpoint starts one delivery before busier ones start more', async
 
 test('an idle endpoint goes before endpoints that have already started, however late it is added', async () => {
   const begun: string[] = []
-  const queue = new StartQueue(createManualClock(), attemptPlaces(null))
+  const queue = new StartQueue(createManualClock(), attemptPlaces(8192))
   const late = starter('late', STARTS_PER_TURN, begun)
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j']) queue.add(starter(name, 100, begun))
   begun.length = 0
