@@ -24,6 +24,17 @@ export const accessMutants: readonly Mutant[] = [
     killedBy: tenantsTest('every operation is done with exactly the scope that it needs'),
   },
   {
+    name: 'stream-scope-not-checked',
+    file: 'src/streams/transport/identity.ts',
+    before: "return callerOf(token, 'events:read', authenticate)",
+    after: 'return callerOf(token, null, authenticate)',
+    breaks: 'A WebSocket needs the scope events:read, however many subscriptions it has.',
+    killedBy: {
+      file: 'test/integration/edges/tenant-streams.test.ts',
+      title: 'a token with %s gets the events of all its subscriptions, or of none',
+    },
+  },
+  {
     name: 'endpoint-of-another-tenant',
     file: 'src/webhooks/endpoints/endpoint-of.ts',
     before: 'if (endpoint === null || !(seesAllTenants || endpoint.tenant === tenant)) throw',
