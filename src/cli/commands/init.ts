@@ -3,7 +3,7 @@
  * in the directory finds the same ones.
  */
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { planNames } from '../../core/plans.ts'
 import { BridgeError, messageOf } from '../../errors.ts'
 import { ENV_FILE } from '../../settings/environment.ts'
@@ -104,7 +104,16 @@ function check(text: string, wanted: Partial<Record<SettingName, string>>): void
 
 function write(file: string, text: string): void {
   try {
-    writeFileSync(file, text, { flag: 'wx', mode: MODE })
+    const opened = openSync(file, 'wx', MODE)
+    try {
+      writeFileSync(opened, text)
+    } catch (error) {
+      // A part of it would keep the next attempt from writing.
+      rmSync(file)
+      throw error
+    } finally {
+      closeSync(opened)
+    }
   } catch (cause) {
     const isThere = (cause as NodeJS.ErrnoException).code === 'EEXIST'
     throw new BridgeError(
@@ -116,7 +125,7 @@ function write(file: string, text: string): void {
         cause: isThere ? undefined : cause,
         hint: isThere
           ? 'Edit it, or move it away first: new keys cannot read secrets that the old ones encrypted.'
-          : 'Choose another place with --file.',
+          : 'Correct that, or choose another place with --file.',
       },
     )
   }

@@ -7,7 +7,7 @@ import { messageOf } from '../../errors.ts'
 import { divideFiles } from '../../lifecycle/open-files.ts'
 import { isOpenToOthers, openToOthers } from '../../log-embedded/private-files.ts'
 import { ENV_FILE } from '../../settings/environment.ts'
-import { counted } from '../terminal/text.ts'
+import { bytesText, counted } from '../terminal/text.ts'
 import { type Finding, fail, fine, warn } from './finding.ts'
 
 const LEAST_NODE = 24
@@ -40,7 +40,7 @@ export function checkDataDir(dataDir: string, freeBytesOf = freeBytes): Finding 
     return fail('data', `${place} cannot be written: ${messageOf(error)}`, todo)
   }
   const free = freeBytesOf(place)
-  const room = `${(free / (1024 * MB)).toFixed(1)} GB free`
+  const room = `${free < WARN_FREE_BYTES ? bytesText(free) : `${(free / (1024 * MB)).toFixed(1)} GB`} free`
   const todo = 'free some space, or point BRIDGE_DATA_DIR to another disk'
   if (free < LEAST_FREE_BYTES) return fail('data', `${dataDir}: ${room}`, todo)
   if (free < WARN_FREE_BYTES) return warn('data', `${dataDir}: ${room}`, todo)

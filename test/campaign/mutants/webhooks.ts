@@ -82,9 +82,8 @@ export const webhookMutants: readonly Mutant[] = [
   {
     name: 'retry-before-its-row-is-durable',
     file: 'src/webhooks/delivery-state/endpoint-backlog.ts',
-    before:
-      'if (subject === undefined || this.#unwritten.has(sequence) || this.#isInFlight(sequence)) return',
-    after: 'if (subject === undefined || this.#isInFlight(sequence)) return',
+    before: 'if (!this.#unwritten.has(sequence) && !this.#isInFlight(sequence)) this.retryAt(sequence, 0)',
+    after: 'if (!this.#isInFlight(sequence)) this.retryAt(sequence, 0)',
     breaks: 'With `order: issuer`, an event is sent only when its own row is durable.',
     killedBy: endpointTest(
       'sends an event that had to wait only when its own row is durable, even if the earlier event has ended',

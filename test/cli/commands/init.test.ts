@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,6 +6,8 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { initCommand } from '../../../src/cli/commands/init.ts'
 import { ENV_FILE, readTextFile } from '../../../src/settings/environment.ts'
 import { loadSettings } from '../../../src/settings/settings.ts'
+import { root } from '../../support/house/repository.ts'
+import { canHaveSmallDisk, startSmallDisk } from '../../support/small-disk.ts'
 import { testContext } from '../command-context.ts'
 
 let file = ''
@@ -79,4 +82,17 @@ test('bridge init refuses wrong values and writes nothing', async () => {
   expect((await run(['--upstream-key', "it's"])).failure).toMatchObject({ code: 'usage' })
   expect((await run(['--plan', 'lit'])).failure?.message).toContain('mean "lite"')
   expect(() => statSync(file)).toThrow('ENOENT')
+})
+
+test.skipIf(!canHaveSmallDisk())('bridge init on a full disk leaves no part of the file behind', async () => {
+  await using disk = await startSmallDisk(1_000_000)
+  const init = () => {
+    const [command = '', ...args] = [...disk.inside, process.execPath, join(root, 'src/main.ts'), 'init']
+    return spawnSync(command, [...args, ...UPSTREAM, '--file', join(disk.path, '.env')], { encoding: 'utf8' })
+  }
+  disk.fill()
+  const full = init()
+  expect([full.status, full.stderr]).toEqual([1, expect.stringContaining('no space left')])
+  disk.makeRoom()
+  expect(init()).toMatchObject({ status: 0, stderr: expect.stringContaining('wrote') })
 })

@@ -13,12 +13,13 @@ test('a Node that is too old fails, with the remedy', () => {
 })
 
 test.each([
-  [50 * GB, 'ok'],
-  [0.5 * GB, 'warn'],
-  [0.05 * GB, 'fail'],
-])('%d bytes of free space are %s', (free, level) => {
+  [50 * GB, 'ok', '50.0 GB free'],
+  [0.5 * GB, 'warn', '536.9 MB free'],
+  [0.001 * GB, 'fail', '1.1 MB free'],
+])('%d bytes of free space are %s', (free, level, text) => {
   using directory = temporaryDirectory()
-  expect(checkDataDir(directory.path, () => free).level).toBe(level)
+  const finding = expect.stringContaining(text)
+  expect(checkDataDir(directory.path, () => free)).toMatchObject({ level, finding })
 })
 
 test('a missing data directory is checked by its nearest parent, and nothing is created', () => {
