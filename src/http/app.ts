@@ -54,23 +54,27 @@ const CORS_MAX_AGE_SECONDS = '600'
  */
 export function createApp(options: AppOptions): RequestListener {
   const app = routedApp(options)
-  const handlers = new Map<string, RouteHandler>()
+  const handlers = new Map<string, { route: AnyRoute; handle: RouteHandler }>()
   for (const route of options.routes.filter(({ path }) => !path.includes('{'))) {
-    const handler = callOf(route, options)
+    const handler = { route, handle: callOf(route, options) }
     handlers.set(`${route.method} ${route.path}`, handler)
     if (route.method === 'GET') handlers.set(`HEAD ${route.path}`, handler)
   }
   const allow = allowOrigins(options)
   const refuse = answerErrors(options.logger)
-  const serve = async (handler: RouteHandler, request: IncomingMessage, response: ServerResponse) => {
+  const serve = async (
+    { route, handle }: { route: AnyRoute; handle: RouteHandler },
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => {
     try {
       addSafetyHeaders(response)
       allow(request, response)
       limitAddress(options.rates, request, response)
       checkAddress(request)
-      await handler(request, response, NO_SEGMENTS)
+      await handle(request, response, NO_SEGMENTS)
     } catch (error) {
-      refuse(error, request, response)
+      refuse(reworded(route, request, error), request, response)
     }
   }
   return (request, response) => {
@@ -95,15 +99,23 @@ function routedApp(options: AppOptions): Express {
   for (const [path, methods] of methodsByPath(options.routes)) {
     for (const route of options.routes.filter((candidate) => candidate.path === path)) {
       const handler = callOf(route, options)
-      app[METHODS[route.method]](patternOf(path), (request, response) =>
-        handler(request, response, (name) => `${request.params[name]}`),
-      )
+      app[METHODS[route.method]](patternOf(path), async (request, response) => {
+        try {
+          await handler(request, response, (name) => `${request.params[name]}`)
+        } catch (error) {
+          throw reworded(route, request, error)
+        }
+      })
     }
     app.all(patternOf(path), refuseMethod(methods))
   }
   app.use(notFound(options.routes.map(({ path }) => path)))
   app.use(errorHandler(options.logger))
   return app
+}
+
+function reworded(route: AnyRoute, request: IncomingMessage, error: unknown): unknown {
+  return route.reword === undefined ? error : route.reword(request, error)
 }
 
 /** An app without any route that says nothing about itself. */

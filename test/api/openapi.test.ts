@@ -128,6 +128,32 @@ test('a response with Retry-After documents that header', () => {
   expect(responses.not_found?.headers).toBeUndefined()
 })
 
+test('every operation has 429 with Retry-After and the headers of a rate, which a good answer has too', () => {
+  const routes = documentedRoutes()
+  const document = openApiShape.parse(JSON.parse(JSON.stringify(openApiDocument({ routes, mirror }))))
+  const { components } = document
+  const rates = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy']
+  const pointers = Object.fromEntries(rates.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+  expect(Object.keys(components.headers ?? {})).toEqual(rates)
+  for (const { method, path, operation } of operationsOf(document)) {
+    for (const [status, response] of Object.entries(operation.responses)) {
+      const isGood = /^2/.test(status)
+      if (!isGood && status !== '429') continue
+      const answer =
+        '$ref' in response ? components.responses[response.$ref.split('/').at(-1) ?? ''] : response
+      const expected = isGood ? pointers : { 'Retry-After': expect.any(Object), ...pointers }
+      expect([method, path, status, answer?.headers]).toEqual([
+        method,
+        path,
+        status,
+        expect.objectContaining(expected),
+      ])
+    }
+    expect(Object.keys(operation.responses), `${method} ${path}`).toContain('429')
+  }
+  expect(Object.keys(document.paths).filter((path) => path.startsWith('/v2/')).length).toBeGreaterThan(5)
+})
+
 test('fund paths have the gateway’s statuses only if the gateway is on', () => {
   const log = createMemoryLog()
   onTestFinished(() => log.close())
@@ -141,9 +167,9 @@ test('fund paths have the gateway’s statuses only if the gateway is on', () =>
   }
   const [on, off] = [statusesOf(gateway), statusesOf(fundsOff)]
   for (const path of ['/v2/nav', '/v2/nav/{identifier}', '/v2/dividends/{identifier}/history']) {
-    expect(on[path]).toEqual(expect.arrayContaining(['429', '502', '503', '504']))
+    expect(on[path]).toEqual(expect.arrayContaining(['502', '503', '504']))
     expect(off[path]).toContain('503')
-    expect(off[path]?.filter((status) => ['429', '502', '504'].includes(status))).toEqual([])
+    expect(off[path]?.filter((status) => ['502', '504'].includes(status))).toEqual([])
   }
   expect(on['/v2/references/exchanges']).not.toContain('502')
 })

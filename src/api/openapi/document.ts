@@ -5,7 +5,7 @@ import type { AnyRoute } from '../../http/route.ts'
 import { httpSchemas } from '../../http/shared-schemas.ts'
 import type { MirrorRoute } from '../mirror/route.ts'
 import { mirroredOperation, mirroredPath } from './mirrored.ts'
-import { type OpenApiPart, type Operation, operationOf, sharedResponses } from './operation.ts'
+import { type OpenApiPart, type Operation, operationOf, sharedHeaders, sharedResponses } from './operation.ts'
 
 /** What is described. */
 export interface DescribedApi {
@@ -76,6 +76,7 @@ export function openApiDocument({ routes, mirror }: DescribedApi): OpenApiPart {
         },
       },
       schemas: httpSchemas,
+      headers: sharedHeaders,
       responses: sharedResponses(routes),
     },
   }

@@ -5,7 +5,7 @@
 import { jsonSchema } from '../../http/schemas/json-schema.ts'
 import { upstreamErrorSchema } from '../../http/shared-schemas.ts'
 import type { MirrorRoute } from '../mirror/route.ts'
-import { described, type Operation } from './operation.ts'
+import { described, type Operation, rateHeaders, retryAfter } from './operation.ts'
 import { operationId, pathParameters, tagOf, titleOf } from './words.ts'
 
 /** The path below the base address `prefix`, with its parts that differ in braces. */
@@ -13,7 +13,10 @@ export function mirroredPath({ path }: Pick<MirrorRoute, 'path'>, prefix: string
   return prefix + path.replace(/:(\w+)/g, '{$1}')
 }
 
-/** Its GET. `scopes`: what a key must be allowed to do; empty where any key will do. */
+/**
+ * Its GET. `scopes`: what a key of the bridge must be allowed to do; empty in the description of the upstream API alone,
+ * where any key will do and no answer has headers of a rate.
+ */
 export function mirroredOperation(route: MirrorRoute, prefix: string, scopes: readonly string[]): Operation {
   const path = mirroredPath(route, prefix)
   return {
@@ -26,17 +29,26 @@ export function mirroredOperation(route: MirrorRoute, prefix: string, scopes: re
     responses: {
       200: {
         description: 'As upstream answers.',
+        ...(scopes.length === 0 ? {} : { headers: rateHeaders }),
         content: { 'application/json': { schema: jsonSchema(route.schema) } },
       },
       ...Object.fromEntries(
         Object.entries(errorsOf(route, scopes)).map(([status, description]) => [
           status,
-          { description, content: { 'application/json': { schema: jsonSchema(upstreamErrorSchema) } } },
+          {
+            description,
+            ...(status === '429'
+              ? { headers: { ...retryAfter, ...(scopes.length > 0 && rateHeaders) } }
+              : {}),
+            content: { 'application/json': { schema: jsonSchema(upstreamErrorSchema) } },
+          },
         ]),
       ),
     },
   }
 }
+
+const TOO_MANY = 'The key or the address sends too many requests; `Retry-After` says when to come back.'
 
 function errorsOf(
   { path, key, refusals }: MirrorRoute,
@@ -53,5 +65,6 @@ function errorsOf(
     500: 'A fault inside.',
     503: 'Not now; `Retry-After` says when, where it is there.',
     ...refusals,
+    429: [TOO_MANY, refusals?.[429] ?? ''].join(' ').trim(),
   }
 }

@@ -2,6 +2,7 @@
  * Builds the OpenAPI operation of one route: parameters, body, responses and errors.
  */
 import { type ProblemCode, problemCodes } from '../../http/problem.ts'
+import { RATE_HEADERS } from '../../http/rate-limits.ts'
 import {
   type AnyRoute,
   type Described,
@@ -35,6 +36,35 @@ const ALWAYS: readonly ProblemCode[] = [
 
 /** What is always answered with `Retry-After`. */
 const RETRIED: readonly ProblemCode[] = ['too_many', 'rate_limited', 'over_capacity', 'unavailable']
+
+/** What the headers of a rate mean; every answer has them where its client has one. */
+const RATE_MEANINGS: Readonly<Record<(typeof RATE_HEADERS)[number], string>> = {
+  'RateLimit-Limit': 'Requests that may be sent at once.',
+  'RateLimit-Remaining': 'How many of them are left.',
+  'RateLimit-Reset': 'Seconds until all of them are back.',
+  'RateLimit-Policy': 'The limit with the seconds in which it comes back, e.g. `4000;w=20`.',
+}
+
+/** The headers of a rate, for the answers that point to them. */
+export const sharedHeaders: OpenApiPart = Object.fromEntries(
+  RATE_HEADERS.map((name) => [
+    name,
+    {
+      description: RATE_MEANINGS[name],
+      schema: { type: name === 'RateLimit-Policy' ? 'string' : 'integer' },
+    },
+  ]),
+)
+
+/** Points to them. */
+export const rateHeaders: OpenApiPart = Object.fromEntries(
+  RATE_HEADERS.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+)
+
+/** When to come back. */
+export const retryAfter: OpenApiPart = {
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
+}
 
 /** The operation of a route. */
 export function operationOf(route: AnyRoute): Operation {
@@ -127,7 +157,7 @@ function answerOf({
   ])
   return {
     description: pagesByName(meaning),
-    ...(named.length === 0 ? {} : { headers: Object.fromEntries(named) }),
+    headers: { ...Object.fromEntries(named), ...rateHeaders },
     ...(schema === undefined ? {} : { content: { [mediaType]: { schema: jsonSchema(schema) } } }),
   }
 }
@@ -157,12 +187,13 @@ function responseName(codes: readonly ProblemCode[]): string {
 
 function problemResponse(codes: readonly ProblemCode[]): OpenApiPart {
   const lines = codes.map((code) => `\`${code}\`: ${problemCodes[code][2]}`)
-  const retries = codes.some((code) => RETRIED.includes(code))
+  const headers = {
+    ...(codes.some((code) => RETRIED.includes(code)) ? retryAfter : {}),
+    ...(codes.includes('rate_limited') ? rateHeaders : {}),
+  }
   return {
     description: lines.join(' '),
-    ...(retries
-      ? { headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } } }
-      : {}),
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
     content: {
       'application/problem+json': {
         schema: { allOf: [jsonSchema(problemSchema), { properties: { code: { enum: codes } } }] },

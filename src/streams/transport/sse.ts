@@ -48,20 +48,9 @@ export function sseRoute(context: StreamContext, credentials: Credentials): Rout
       },
     },
     problems: ['cursor_invalid', 'cursor_too_old', 'too_many', 'over_capacity'],
-    identify(request) {
-      try {
-        return identify(request, credentials, eventSources)
-      } catch (error) {
-        throw comingBack(request, error)
-      }
-    },
-    async handle(call) {
-      try {
-        await handle(context, call, eventSources)
-      } catch (error) {
-        throw comingBack(call.request, error)
-      }
-    },
+    identify: (request) => identify(request, credentials, eventSources),
+    reword: comingBack,
+    handle: (call) => handle(context, call, eventSources),
   }
 }
 

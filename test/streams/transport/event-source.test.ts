@@ -1,7 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { BURST_SECONDS } from '../../../src/http/bounds/request-rate.ts'
 import { TICKET_LIFE_MS, TICKET_RESUME_MS } from '../../../src/registry/tickets.ts'
 import { type ApiServer, startApi, TOKEN, until } from '../../support/http/api-server.ts'
 import { ask, tokenOf } from '../../support/http/ask.ts'
+import { knows } from '../../support/http/callers.ts'
+import { smallRates } from '../../support/http/small-rates.ts'
 import { createSseParser, type SseMessage } from '../../support/streams/sse-parser.ts'
 
 async function ticketOf(api: ApiServer, token = TOKEN): Promise<string> {
@@ -129,6 +132,32 @@ describe('an EventSource with a ticket', () => {
     expect(await stream.isOver).toBe(true)
     expect(stream.messages.map(({ event }) => event)).toContain('going_away')
   })
+
+  test.each([
+    ['its token', 1, null],
+    ['its address', null, 1],
+  ])(
+    'gets such a stream where %s sends too many requests, and others 429 with its headers',
+    async (_what, perToken, perAddress) => {
+      const reader = knows({ reader: {} })
+      await using api = await startApi({
+        count: 1,
+        authenticate: reader,
+        findCaller: reader,
+        rates: smallRates({ perToken, perAddress }),
+      })
+      const { ticket } = api.tickets.give({ tokenId: 'reader', expiresAtMs: null })
+      const events = () =>
+        fetch(`${api.url}/v1/events?filter=x`, { headers: { authorization: 'Bearer reader' } })
+      for (let count = 0; count < BURST_SECONDS; count += 1) expect((await events()).status).toBe(400)
+      const refused = await connect(api, ticket)
+      expect([refused.status, await refused.isOver, refused.parser.retryMs]).toEqual([200, true, 5000])
+      const answer = await events()
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1'])
+      expect(answer.headers.get('ratelimit-remaining')).toBe('0')
+      expect(await answer.json()).toMatchObject({ code: 'rate_limited' })
+    },
+  )
 
   test('gets a stream that ends at once, never an error, where it may come back', async () => {
     await using api = await startApi({ count: 1, maxClients: 1 })

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { BURST_SECONDS } from '../../../src/http/bounds/request-rate.ts'
 import { RateLimits } from '../../../src/http/rate-limits.ts'
 import { raw } from '../../http/raw.ts'
 import { type ApiServer, startApi } from '../../support/http/api-server.ts'
+import { smallRates } from '../../support/http/small-rates.ts'
 import { openRaw } from '../../support/streams/raw-stream.ts'
 import { openStream } from '../../support/streams/ws-client.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
@@ -53,6 +55,26 @@ describe('before the upgrade to a WebSocket', () => {
     if (status === 426) {
       expect(answer.headers).toMatchObject({ upgrade: 'websocket', 'sec-websocket-version': '13' })
     }
+  })
+
+  test('an address that sends too many handshakes gets 429 with its headers, before its token is looked at', async () => {
+    await using api = await startApi({ rates: smallRates({ perAddress: 1 }) })
+    for (let count = 0; count < BURST_SECONDS; count += 1) {
+      expect((await handshake(api, { 'Sec-WebSocket-Version': '8' })).status).toBe(426)
+    }
+    const { status, headers, body } = await handshake(api, { Authorization: null })
+    expect(status).toBe(429)
+    expect(headers).toMatchObject({
+      connection: 'close',
+      'retry-after': '1',
+      'ratelimit-limit': '20',
+      'ratelimit-remaining': '0',
+      'ratelimit-reset': '20',
+      'ratelimit-policy': '20;w=20',
+      'content-type': 'application/problem+json; charset=utf-8',
+    })
+    expect(JSON.parse(body)).toMatchObject({ status: 429, code: 'rate_limited' })
+    expect((await fetch(`${api.url}/v1/status`)).status).toBe(429)
   })
 
   test('a fault of the bridge is answered 500, and the log names it', async () => {

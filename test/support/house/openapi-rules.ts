@@ -22,12 +22,13 @@ export function doubledIds(document: OpenApi): Breach[] {
   return ids.filter((id, index) => ids.indexOf(id) < index).map((id) => `${id} names two operations`)
 }
 
-/** Every reference leads to a component, and every schema and response among these is used. */
+/** Every reference leads to a component, and every schema, header and response among these is used. */
 export function strayReferences(document: OpenApi): Breach[] {
   const used = new Set(strings(document, '$ref'))
-  const { schemas, responses } = document.components
+  const { schemas, headers = {}, responses } = document.components
   const known = [
     ...Object.keys(schemas).map((name) => `#/components/schemas/${name}`),
+    ...Object.keys(headers).map((name) => `#/components/headers/${name}`),
     ...Object.keys(responses).map((name) => `#/components/responses/${name}`),
   ]
   return [

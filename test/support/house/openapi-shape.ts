@@ -66,7 +66,7 @@ const parameter = z
 
 const response = z.strictObject({
   description: z.string().min(1),
-  headers: z.record(z.string(), header).optional(),
+  headers: z.record(z.string(), z.union([header, reference])).optional(),
   content: content.optional(),
 })
 
@@ -119,6 +119,7 @@ export const openApiShape = z.strictObject({
   components: z.strictObject({
     securitySchemes: z.record(componentKey, securityScheme),
     schemas: z.record(componentKey, schema),
+    headers: z.record(componentKey, header).optional(),
     responses: z.record(componentKey, response),
   }),
 })

@@ -119,7 +119,7 @@ export async function startApi(
     tokens?: Tokens
     /** Instead of one that follows an empty log. */
     endpoints?: Endpoints
-    /** Rates of WebSocket handshakes; by default none. */
+    /** Rates of requests and WebSocket handshakes; by default none. */
     rates?: RateLimits
     /** Allowed webhook targets; by default public hosts. */
     allowNets?: string[]
@@ -218,6 +218,7 @@ export async function startApi(
     ...(limits.rates && { rates: limits.rates }),
   })
   const app = createApp({
+    ...(limits.rates && { rates: limits.rates }),
     routes: [
       disclosuresRoute({ reader, clock, limits: { ...readerLimits, onRefused }, stopping: stopping.signal }),
       eventRoute({
