@@ -47,7 +47,7 @@ export function classifyStatus(status: number, retryAfter: string | null, body: 
 
 /** Error codes of a connection that was never made: upstream cannot have counted the request. */
 const NEVER_CONNECTED =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_INVALID_URL)/
+  /^(ECONNREFUSED|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|CERT_|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_INVALID_URL|bad port)/
 /** Error codes of a response whose content encoding is corrupt. */
 const BROKEN_ENCODING = /^(Z_|ERR_BROTLI|ERR_ZSTD|ERR__ERROR)/
 

@@ -217,6 +217,14 @@ describe('the command line', () => {
     expect(await bridge.stop()).toBe(0)
   })
 
+  it('says on a Node that is too old which one to use, in place of a fault of Node', () => {
+    const older = 'Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})'
+    const args = ['--import', `data:text/javascript,${encodeURIComponent(older)}`, 'bin/bridge.js', 'version']
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    expect([status, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^bridge: this is Node .*needs Node 24.*\n {2}Run npx --no-install bridge/)
+  })
+
   it('runs on the project’s own Node, whatever version the machine has', () => {
     const { stdout } = spawnSync('npx', ['--no-install', 'bridge', '--version'], { encoding: 'utf8' })
     expect(process.version).toMatch(/^v24\./)

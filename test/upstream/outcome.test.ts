@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { networkWordsOf } from '../../src/cli/client/network-words.ts'
 import { classifyStatus, classifyThrown, failureWords, oneLine } from '../../src/upstream/outcome.ts'
 
 const error = (code: string, more: object = {}) => Object.assign(new Error('x'), { code, ...more })
@@ -80,6 +81,12 @@ test('a broken content encoding is an invalid response, not a network failure', 
       sent: true,
     })
   }
+})
+
+test('a port that fetch blocks is named as the reason, and nothing was sent', async () => {
+  const thrown = await fetch('http://127.0.0.1:1/').catch((caught: unknown) => caught)
+  expect(classifyThrown(thrown)).toEqual({ failure: { kind: 'network', message: 'bad port' }, sent: false })
+  expect(networkWordsOf(thrown).what).toBe('fetch blocks that port')
 })
 
 test('every thrown value is classified', () => {

@@ -18,7 +18,8 @@ import { harmless, type Paint, painter } from '../terminal/text.ts'
 
 const flags = { ...streamFlags, forward: { type: 'string' }, secret: { type: 'string' } } as const
 
-const HELP = `A failed delivery is tried four times within about a minute, then given up.
+const HELP = `A failed delivery is tried four times within about a minute, then given up; a Retry-After
+of up to a minute is waited for.
 
   --forward URL         your receiver, e.g. http://localhost:9000/hook; required
   --secret whsec_…      signs the requests; default: a new one, shown at the start

@@ -21,6 +21,7 @@ async function refused(api: ApiServer, query: string) {
   const response = await fetch(`${api.url}/v1/disclosures${query}`, { headers: api.auth })
   const body = (await response.json()) as {
     code: string
+    detail: string
     errors?: { field: string; message: string }[]
     oldest?: string
   }
@@ -168,6 +169,14 @@ describe('pull', () => {
     const { errors } = await refused(api, '?limit=0&waite=1&isinns=GB00B03MLX29')
     expect(errors?.map(({ field }) => field)).toEqual(['waite', 'isinns', 'limit'])
     expect(errors?.map(({ message }) => message).join()).toMatch(/"wait".*"isins"/)
+    for (const [query, named] of [
+      ['?waite=1', 'waite is not a parameter of this path – did you mean "wait"?'],
+      ['?preset=resultz', 'did you mean "results"? Correct the named fields'],
+    ] as const) {
+      const { detail } = await refused(api, query)
+      expect(detail).toContain(named)
+      expect(detail).not.toMatch(/[?.][.?]/)
+    }
   })
 
   test('refuses filters that cannot be parsed', async () => {
