@@ -14,8 +14,13 @@ const SLICE_MS = 15
 const SHARE = 0.125
 /** Search time that a caller saves up: usual reads never wait for credit. */
 const MOST_CREDIT_MS = 3 * SLICE_MS
+/**
+ * Most that a caller may owe for a search that took longer, on a machine with more work than time. Bounded, because a suspended
+ * process would otherwise cost the caller of its search minutes.
+ */
+const MOST_DEBT_MS = 10 * SLICE_MS
 /** After so long without a search a caller has full credit again. */
-const FORGET_MS = MOST_CREDIT_MS / SHARE
+const FORGET_MS = (MOST_CREDIT_MS + MOST_DEBT_MS) / SHARE
 /** For so long after a read a caller is taken to need the event loop: for its next request or its deliveries. */
 const NEED_MS = 100
 
@@ -98,7 +103,7 @@ export function createSearchSlices(clock: Clock) {
     lines.set(caller, line)
     const startedMs = clock.now()
     line.jobs.shift()?.()
-    line.creditMs = Math.max(-SLICE_MS, line.creditMs - (clock.now() - startedMs))
+    line.creditMs = Math.max(-MOST_DEBT_MS, line.creditMs - (clock.now() - startedMs))
   }
   return {
     /** The caller needs the event loop, if only for reads from memory: others that search all the time hold back. */

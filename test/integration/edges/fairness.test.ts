@@ -9,7 +9,21 @@ import { startWithoutUpstream } from '../../support/webhooks/bridge-over-events.
 import { type Attempt, wholeList } from '../../support/webhooks/webhook-lists.ts'
 import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
+/** How long deliveries are counted without searches and beside them, in turn, and how often. */
+const PHASE_MS = 2500
+const PHASES = 5
+/** Until all searches wait for their turn. */
+const SETTLE_MS = 500
 const SCOPES = ['events:read', 'webhooks:read', 'webhooks:write']
+
+const pause = (forMs: number) => new Promise<void>((resolve) => setTimeout(resolve, forMs))
+
+/** The mean of the middle of the values, without a fifth of them at either end. */
+function middle(values: readonly number[]): number {
+  const cut = Math.floor(values.length / 5)
+  const kept = [...values].sort((one, other) => one - other).slice(cut, values.length - cut)
+  return kept.reduce((sum, value) => sum + value, 0) / kept.length
+}
 
 /** A bridge without a poller over a store of so many events; `inside` as for `startBridge`. */
 async function bridgeOver(events: number, inside: readonly string[] = []): Promise<BridgeProcess> {
@@ -40,48 +54,47 @@ async function tenant(bridge: BridgeProcess, name: string): Promise<typeof beare
   return { authorization: `Bearer ${token}` }
 }
 
-/** Deliveries a second of an endpoint that catches up from the first event, over some seconds. */
-async function catchUpRate(bridge: BridgeProcess, headers: typeof bearer): Promise<number> {
-  await using receiver = await startReceiver()
-  const wanted = { url: receiver.url, since: '2000-01-01T00:00:00Z' }
-  const { id } = await post<{ id: string }>(bridge, '/v1/webhooks', wanted, headers)
-  await eventually(
-    async () => receiver.received.length,
-    (count) => count >= 100,
-  )
-  const startMs = performance.now()
-  const before = receiver.received.length
-  await new Promise((resolve) => setTimeout(resolve, 5000))
-  const rate = ((receiver.received.length - before) * 1000) / (performance.now() - startMs)
-  await fetch(`${bridge.ready.http}/v1/webhooks/${id}`, { method: 'DELETE', headers })
-  return rate
-}
-
 test('200 searches of one token leave the webhook catch-up and the pulls of another tenant their speed', async () => {
   const bridge = await bridgeOver(80_000)
   const good = await tenant(bridge, 'good')
   const evil = await tenant(bridge, 'evil')
-  const alone = await catchUpRate(bridge, good)
-  const stop = new AbortController()
-  const search = async (): Promise<void> => {
+  await using receiver = await startReceiver()
+  await post(bridge, '/v1/webhooks', { url: receiver.url, since: '2000-01-01T00:00:00Z' }, good)
+  const delivered = async (): Promise<number> => {
+    const before = receiver.received.length
+    await pause(PHASE_MS)
+    return receiver.received.length - before
+  }
+  const search = async (signal: AbortSignal): Promise<void> => {
     const url = `${bridge.ready.http}/v1/disclosures?q=zqzq&limit=1`
-    while (!stop.signal.aborted) await (await fetch(url, { headers: evil, signal: stop.signal })).text()
+    while (!signal.aborted) await (await fetch(url, { headers: evil, signal })).text()
   }
-  const searching = Promise.allSettled(Array.from({ length: 200 }, search))
-  const beside = await catchUpRate(bridge, good)
+  await eventually(
+    () => receiver.received.length,
+    (count) => count >= 100,
+  )
+  const shares: number[] = []
   const pulls: number[] = []
-  for (let count = 0; count < 20; count++) {
-    const startMs = performance.now()
-    await (await fetch(`${bridge.ready.http}/v1/disclosures?limit=10`, { headers: good })).text()
-    pulls.push(performance.now() - startMs)
+  // In turn, because a machine that runs other tests is not equally fast all the time.
+  for (let phase = 0; phase < PHASES; phase++) {
+    const alone = await delivered()
+    const stop = new AbortController()
+    const searching = Promise.allSettled(Array.from({ length: 200 }, () => search(stop.signal)))
+    await pause(SETTLE_MS)
+    shares.push((await delivered()) / alone)
+    for (let count = 0; count < 5; count++) {
+      const startMs = performance.now()
+      await (await fetch(`${bridge.ready.http}/v1/disclosures?limit=10`, { headers: good })).text()
+      pulls.push(performance.now() - startMs)
+    }
+    stop.abort()
+    await searching
   }
-  stop.abort()
-  await searching
-  const median = pulls.sort((one, other) => one - other)[10] ?? 0
-  // On a quiet machine 80 % and 100 ms; the margins are for the noise of one that runs other tests.
-  process.stderr.write(`${JSON.stringify({ alone, beside, median, worst: pulls.at(-1) })}\n`)
-  expect(beside).toBeGreaterThan(0.6 * alone)
-  expect(median).toBeLessThan(200)
+  const figures = { share: middle(shares), pullMs: middle(pulls) }
+  process.stderr.write(`${JSON.stringify({ ...figures, shares, worstPullMs: Math.max(...pulls) })}\n`)
+  // The middle: on a machine with five times as much work as cores one phase is slow by chance, and some requests are.
+  expect(figures.share).toBeGreaterThanOrEqual(0.8)
+  expect(figures.pullMs).toBeLessThanOrEqual(100)
 })
 
 test('receivers of one tenant that hang take neither the places nor the open files of another', async () => {
