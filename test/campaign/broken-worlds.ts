@@ -1,7 +1,7 @@
 /**
  * Plays worlds whose upstream, clocks or quota break assumptions, alone and in pairs, on every plan, in several processes:
- * `npm run campaign -- --broken 50 --workers 2`. `--broken 1 --seed 7 --plan free` plays those of one seed on one plan, and
- * `--log embedded,kafka` also does to real logs, in one process, what each world did to its simulated one. The worlds are
+ * `npm run campaign -- --broken 50 --workers 2`. `--broken 1 --seed 7 --plan free` plays those of one seed on one plan,
+ * `--about clocks` only those whose untrue assumption has that word, and `--log embedded,kafka` also does to real logs, in one process, what each world did to its simulated one. The worlds are
  * `test/support/worlds/broken/broken-world.ts`.
  */
 import { resolve } from 'node:path'
@@ -36,21 +36,25 @@ export interface BrokenRuns {
   seeds: number
   firstSeed: number
   only: string | undefined
+  /** Only worlds that break an assumption whose name has this in it. */
+  about: string | undefined
   workers: number
 }
 
 /** Plays those worlds, and then on those logs. `notify` gets each broken promise at once. */
 export async function brokenRuns(
-  { seeds, firstSeed, only, workers }: BrokenRuns,
+  { seeds, firstSeed, only, about = '', workers }: BrokenRuns,
   logs: RealLogs,
   notify: (text: string) => void,
 ): Promise<Partial<Record<PlanName, BrokenReport>>> {
   const reports: Partial<Record<PlanName, BrokenReport>> = {}
   // The largest plans poll most: they begin, so that no process is left with them.
   const chosen = planNames.filter((name) => only === undefined || name === only).toReversed()
-  const cases = chosen.flatMap((plan) =>
-    Array.from({ length: seeds }, (_, index) => brokenCases(plan, firstSeed + index)).flat(),
-  )
+  const cases = chosen
+    .flatMap((plan) =>
+      Array.from({ length: seeds }, (_, index) => brokenCases(plan, firstSeed + index)).flat(),
+    )
+    .filter(({ broken }) => broken.some((name) => name.includes(about)))
   const take = (one: BrokenCase, answer: WorkerAnswer<BrokenVerdict>): void => {
     const report = reports[one.plan] ?? emptyReport()
     reports[one.plan] = report

@@ -6,7 +6,8 @@
  * and `--lines` prints what the bridges of failed worlds logged; `--weeks 10000` runs weeks of quota spending. `--feed
  * 3` disconnects the readers of the live feed in three runs: `--clients 2000` of them, each `--cuts 20` times.
  * `--webhooks 100` kills bridges that deliver webhooks 100 times, with `--kafka 4` on that release; `--seed` is the
- * first, as it is with `--kafka` alone. `--broken 50` plays fifty seeds of worlds whose upstream breaks our assumptions, on every plan or `--plan`;
+ * first, as it is with `--kafka` alone. `--broken 50` plays fifty seeds of worlds whose upstream breaks our assumptions, on every plan or `--plan`,
+ * with `--about clocks` only those whose untrue assumption has that word;
  * `--log embedded,kafka` also on these real logs.
  * `--mutants` breaks the source in each of the listed ways and checks that the named test fails; `--only` names some.
  */
@@ -135,6 +136,8 @@ const { values } = parseArgs({
     plan: { type: 'string' },
     /** Tries the mutants of the source. */
     mutants: { type: 'boolean', default: false },
+    /** And only the worlds whose untrue assumption has this word. */
+    about: { type: 'string' },
     /** Only these mutants, by comma. */
     only: { type: 'string' },
     /** Runs only this many kills of bridges that deliver webhooks. */
@@ -160,7 +163,7 @@ if (values.mutants) {
 } else if (values.broken !== undefined) {
   const seeds = Number(values.broken)
   const workers = Number(values.workers)
-  const runs = { seeds, firstSeed: Number(values.seed), workers, only: values.plan }
+  const runs = { seeds, firstSeed: Number(values.seed), workers, only: values.plan, about: values.about }
   await using logs = new RealLogs(realLogsOf(values.log), values.kafka)
   const reports = await brokenRuns(runs, logs, (text) => void process.stderr.write(`${text}\n`))
   print({ node: process.version, seeds, logs: logs.tallies, ...reports })

@@ -3,16 +3,11 @@
  * fill reads, page by page, the items that a poll's full page left out.
  */
 import { lagOf, learn } from '../../governor/arrivals/learning.ts'
-import type { Situation } from '../../governor/schedule/planner.ts'
+import { skewsMs } from './present.ts'
 import type { FetchedItem, PageScan, StepContext } from './state.ts'
 
 /** Most learning time that a crash may lose, ms: each saved profile takes some 12 KB in the log. */
 const SAVE_EVERY_MS = 10 * 60_000
-
-/** The input for planning the next poll. */
-export function situationOf({ state, nowMs }: StepContext): Situation {
-  return { ledger: state.ledger, profile: state.profile, nowMs, skewMs: state.skewMs }
-}
 
 /**
  * Learns from the items of a poll since the last one (`fromMs` to `toMs`, upstream's clock). An overflowing page is complete
@@ -23,7 +18,9 @@ export function learnFromPoll(
   poll: { fromMs: number; toMs: number; items: readonly FetchedItem[]; overflowed: boolean },
 ): { fromMs: number; toMs: number } | null {
   const { state, config } = context
-  const { fromMs, toMs, overflowed } = poll
+  const { overflowed } = poll
+  const shiftMs = skewsMs(context)[0] - state.skewMs
+  const [fromMs, toMs] = [poll.fromMs + shiftMs, poll.toMs + shiftMs]
   const timesMs = poll.items.map(({ disclosure }) => disclosure.timeMs)
   const oldestMs = timesMs.reduce((oldest, timeMs) => Math.min(oldest, timeMs), toMs) + lagOf(state.profile)
   const knownMs = overflowed ? Math.min(toMs, Math.max(fromMs, oldestMs)) : fromMs

@@ -10,12 +10,14 @@ import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Failure } from '../../upstream/outcome.ts'
 import type { FirstPage, Head } from '../writer-state/head.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
-import { learnFromPoll, savedProfile, situationOf } from './arrival-learning.ts'
+import { learnFromPoll, savedProfile } from './arrival-learning.ts'
 import { rescanAfterPoll } from './burst.ts'
 import { blockAfter, unblock } from './failure.ts'
+import { correctNextPoll, planNextPoll } from './next-poll.ts'
 import { addFetched, overflowCause, startScan, takeShared } from './page-scan.ts'
+import { isAhead, presentMs } from './present.ts'
 import { enqueue, newGap, publish } from './publish.ts'
-import { aheadPollOf, isAhead, presentMs, upperBoundMs, usableCursor } from './stamped-ahead.ts'
+import { aheadPollOf, upperBoundMs, usableCursor } from './stamped-ahead.ts'
 import type { FetchedItem, PageOutcome, ReadPage, StepContext } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
 import { upstreamTimeOf } from './upstream-clock.ts'
@@ -52,8 +54,7 @@ export function poll(context: StepContext): void {
   context.state.request = { purpose, query, startedMs: context.nowMs }
   context.state.wasPoll = true
   context.state.intervalBeforeMs = context.state.plan.intervalMs
-  context.state.plan = context.config.pacing.plan(situationOf(context))
-  context.state.nextPollMs = context.nowMs + context.state.plan.intervalMs
+  planNextPoll(context, context.nowMs)
   context.actions.push({ type: 'request', purpose, query })
 }
 
@@ -91,18 +92,21 @@ export function answerPoll(
   const { state } = context
   unblock(context)
   state.lastGoodPollMs = context.nowMs
-  // A poll may take longer than the interval: other pending work is done before the next one.
-  state.nextPollMs = Math.max(state.nextPollMs, context.nowMs + 1)
   state.request = null
   const purpose = state.cursorRefused ? 'probe' : 'poll'
   context.actions.push({ type: 'tally', purpose, result: page.fresh.length > 0 ? 'new' : 'empty' })
   const upstreamMs = upstreamTimeOf(answer)
   const durationMs = answer.endedMs - answer.startedMs
   const startMs = upstreamMs - Math.max(0, durationMs)
+  const { lastCleanPollMs } = state.head
   const pageCursor = usableCursor(context, page, {
+    sinceMs: lastCleanPollMs === null ? null : startMs - lastCleanPollMs,
     isByDate: query.toMs !== undefined,
     isRepeated: isRepeated(context, query, page),
   })
+  correctNextPoll(context, answer.startedMs)
+  // A poll may take longer than the interval: other pending work is done before the next one.
+  state.nextPollMs = Math.max(state.nextPollMs, context.nowMs + 1)
   const newestMs = plausibleTimes(context, page).reduce(
     (newest, timeMs) => Math.max(newest, timeMs),
     upstreamMs,

@@ -13,7 +13,7 @@ import { COMMIT_LIMIT, type RejectedItem } from '../../log/events.ts'
 import type { OpenGap } from '../writer-state/head.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { daysAfter, type FoundItem } from './day-count.ts'
-import { isAhead, observeTimes, presentMs } from './stamped-ahead.ts'
+import { isAhead, observeTimes, presentMs } from './present.ts'
 import type { FetchedItem, StepContext } from './state.ts'
 import { upstreamNowMs } from './upstream-clock.ts'
 

@@ -132,6 +132,9 @@ interface NewestItem {
   seenMs: number
 }
 
+/** Which of our clock and upstream's `Date` a new item of a poll fits: by that clock it became visible since the poll before. */
+export type Sighting = 'earlier' | 'later' | 'either' | 'neither'
+
 /** Everything that the poller's decisions depend on, durable or not. */
 export interface IngestState {
   name: StateName
@@ -158,6 +161,8 @@ export interface IngestState {
   nextPollMs: number
   /** What was planned with the last poll. */
   plan: PollPlan
+  /** Upstream's clock minus ours that it was planned by, ms: by each clock that may be right. */
+  plannedSkewsMs: readonly number[]
   /** The interval that was planned with the poll before it, ms. */
   intervalBeforeMs: number
   /** When items arrive, as learnt so far. */
@@ -168,10 +173,12 @@ export interface IngestState {
   hasDate: boolean
   /** Null before the first item. */
   newest: NewestItem | null
+  /** The latest new items of polls while our clock and `Date` disagree, the latest last. */
+  sightings: readonly Sighting[]
+  /** `skewMs` when they were seen. */
+  sightingSkewMs: number
   /** Times of the items on the last page that are stamped ahead of upstream's present. */
   aheadMs: readonly number[]
-  /** Times of the items on the last page that were ahead of our clock and of upstream's `Date` when they were first seen. */
-  aheadOfClocksMs: readonly number[]
   /** Items that every poll gets again, because the cursor was kept behind an item that is stamped ahead. */
   itemsSinceCursor: number
   /** Nothing is sent before this time. */
@@ -318,13 +325,15 @@ export function initialState(): IngestState {
     failedPagesInARow: 0,
     nextPollMs: 0,
     plan: { intervalMs: 0, pollsUntilReset: 0 },
+    plannedSkewsMs: [],
     intervalBeforeMs: 0,
     profile: UNTAUGHT,
     skewMs: 0,
     hasDate: false,
     newest: null,
+    sightings: [],
+    sightingSkewMs: 0,
     aheadMs: [],
-    aheadOfClocksMs: [],
     itemsSinceCursor: 0,
     blockedUntilMs: 0,
     cursorRefused: false,

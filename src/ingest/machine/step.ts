@@ -4,9 +4,9 @@
  */
 import { backoffMs } from '../../core/backoff.ts'
 import type { WriterState } from '../writer-state/rows.ts'
-import { situationOf } from './arrival-learning.ts'
 import { onProxied } from './failure.ts'
 import { flushQueue, isPoll, nextJob, wakeDuringRequest } from './jobs.ts'
+import { planNextPoll, situationOf } from './next-poll.ts'
 import { answerScan, wakeScan } from './page-scan.ts'
 import { answerPoll, reportBackfill } from './poll.ts'
 import { compareQuota } from './quota-drift.ts'
@@ -39,8 +39,8 @@ const never = (context: StepContext, input: Input): never => {
 }
 
 const campaign = (context: StepContext): void => {
-  const { lastGoodPollMs, skewMs, hasDate, newest } = context.state
-  context.state = { ...initialState(), lastGoodPollMs, skewMs, hasDate, newest }
+  const { lastGoodPollMs, skewMs, hasDate, newest, sightings, sightingSkewMs } = context.state
+  context.state = { ...initialState(), lastGoodPollMs, skewMs, hasDate, newest, sightings, sightingSkewMs }
   context.actions.push({ type: 'abandon' }, { type: 'campaign' })
 }
 
@@ -48,9 +48,9 @@ const claim = (context: StepContext): void => {
   const { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow } = context.state
   const { blockedUntilMs, failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries } =
     context.state
-  const { quotaDrift, hasDate, newest } = context.state
+  const { quotaDrift, hasDate, newest, sightings, sightingSkewMs } = context.state
   const failures = { failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries, quotaDrift }
-  const clocks = { skewMs, hasDate, newest }
+  const clocks = { skewMs, hasDate, newest, sightings, sightingSkewMs }
   const asFarAsKnown = { head, ledger, lastGoodPollMs, ...clocks, upstream, brokenInARow, refusedInARow }
   const kept = { ...asFarAsKnown, ...failures, blockedUntilMs }
   context.state = { ...initialState(), ...kept, name: 'claiming' }
@@ -83,21 +83,12 @@ const beginPolling = (context: StepContext): void => {
   context.state.name = 'polling'
   reportBackfill(context)
   const mayPollEarly = lastSpendMs === null || config.pacing.mayPollEarly(situationOf(context))
-  const isOver = lastGood === null || resumePlan(context, lastGood.atMs) <= nowMs
+  const isOver = lastGood === null || planNextPoll(context, lastGood.atMs) <= nowMs
   if (isOver || config.isShared) {
     if (mayPollEarly) context.state.nextPollMs = nowMs
-    else if (isOver) resumePlan(context, lastSpendMs)
+    else if (isOver) planNextPoll(context, lastSpendMs)
   } else if (context.state.upstream === 'waiting') context.state.upstream = 'ok'
   goOn(context)
-}
-
-/** Plans the poll after one that was made then; returns when it is due. */
-function resumePlan(context: StepContext, polledMs: number): number {
-  const lastMs = Math.min(context.nowMs, polledMs)
-  const plan = context.config.pacing.plan({ ...situationOf(context), nowMs: lastMs })
-  context.state.plan = plan
-  context.state.nextPollMs = lastMs + plan.intervalMs
-  return context.state.nextPollMs
 }
 
 /** After a failed write the next claim reads what is durable. A fenced writer campaigns again. */

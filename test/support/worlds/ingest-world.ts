@@ -114,8 +114,8 @@ export class World {
   readonly requests: { atMs: number; purpose: Purpose; query: UpstreamListQuery }[] = []
   /** `atMs`: the true time. */
   readonly reports: { atMs: number; event: string; fields: Record<string, unknown> }[] = []
-  /** Polls by the true time, with the interval planned after each, and upstream's time as the poller knew it. */
-  readonly polls: { atMs: number; plannedMs: number; upstreamMs: number }[] = []
+  /** Polls by the true time, with the interval planned after each, and upstream's time by the clocks that it was planned by. */
+  readonly polls: { atMs: number; plannedMs: number; upstreamMs: readonly number[] }[] = []
   /** True times of all requests. */
   readonly requestsMs: number[] = []
   /** Item texts of the good answers that a process received, with when it did. */
@@ -302,7 +302,7 @@ export class World {
     this.requests.push({ atMs: spentMs, purpose, query })
     this.requestsMs.push(this.nowMs)
     if (purpose === 'poll' || purpose === 'probe') {
-      const upstreamMs = this.ourMs + this.state.skewMs
+      const upstreamMs = this.state.plannedSkewsMs.map((skewMs) => this.ourMs + skewMs)
       this.polls.push({ atMs: this.nowMs, plannedMs: this.state.plan.intervalMs, upstreamMs })
     }
     const number = ++this.requestNumber

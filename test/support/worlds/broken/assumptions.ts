@@ -139,12 +139,14 @@ const breakers: Record<Assumption, (draft: Draft) => void> = {
       if (what === 'changes') items.push({ ...next, content: `${item.content}, changed` })
     }
   },
-  'clocks agree': ({ options, chance }) => {
+  'clocks agree': ({ items, options, chance }) => {
     const off = (): number =>
       chance.pick([-1, 1]) * chance.pick([2 * MINUTE, 20 * MINUTE, 3 * HOUR, 270 * DAY])
     const what = chance.pick(['host', 'upstream', 'both'] as const)
     if (what !== 'upstream') options.clockOffMs = off()
     if (what !== 'host') options.dateOffMs = chance.yes(0.3) ? null : off()
+    // What is listed from the day before does not show the present.
+    if (chance.yes(0.5)) items.push(...yesterdaysItems())
   },
   'clocks do not jump': ({ jumps, chance }) => {
     const atMs = START_MS + chance.between(HOUR, DAY)
@@ -245,6 +247,15 @@ export function usualItems(): FreeItem[] {
       return { guid, timeMs, content: guid, fromMs: timeMs + DELAY_MS, toMs: NEVER }
     }),
   )
+}
+
+/** Thirty items of the day before. */
+function yesterdaysItems(): FreeItem[] {
+  return Array.from({ length: 30 }, (_, number) => {
+    const timeMs = seconds(SEVEN - DAY + (number * 10 * HOUR) / 30)
+    const guid = `y-${String(number).padStart(4, '0')}`
+    return { guid, timeMs, content: guid, fromMs: timeMs + DELAY_MS, toMs: NEVER }
+  })
 }
 
 function seconds(ms: number): number {

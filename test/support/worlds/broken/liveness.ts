@@ -113,24 +113,23 @@ function longPauses(world: World, failures: readonly HeldUp[], { jumpsMs }: Live
 }
 
 /**
- * Planned intervals that are longer than the plan implies. Within the release hours of the day that upstream's clock shows,
- * polls are at most five times as far apart as if the week's polls were spread evenly; at no time more than the longest
+ * Planned intervals that are longer than the plan implies. Within the release hours that a clock shows which may be
+ * upstream's, polls are at most five times as far apart as if the week's polls were spread evenly; at no time more than the longest
  * silence.
  */
 function longPlans(world: World, { weeklyQuota }: PlanLimits): string[] {
   const openMs = QUIETEST * Math.max(SECOND, WEEK / (weeklyQuota * POLL_SHARE))
+  const mostMs = (upstreamMs: number, plannedMs: number): number => {
+    const ends = [upstreamMs, upstreamMs + plannedMs]
+    const isOpen = ends.every((ms) => calendar.phase(ms) !== 'closed')
+    const isBusiness = ends.every((ms) => calendar.isBusinessDay(calendar.londonDate(ms)))
+    const longestMs = isBusiness ? LONGEST_OPEN_MS : LONGEST_CLOSED_MS
+    return isOpen ? Math.min(openMs, longestMs) : longestMs
+  }
   return world.polls.flatMap(({ atMs, plannedMs, upstreamMs }) => {
-    const isOpen =
-      calendar.phase(upstreamMs) !== 'closed' && calendar.phase(upstreamMs + plannedMs) !== 'closed'
-    const isBusiness = [upstreamMs, upstreamMs + plannedMs].every((ms) =>
-      calendar.isBusinessDay(calendar.londonDate(ms)),
-    )
-    const mostMs = Math.min(
-      isOpen ? openMs : Number.POSITIVE_INFINITY,
-      isBusiness ? LONGEST_OPEN_MS : LONGEST_CLOSED_MS,
-    )
-    if (plannedMs <= mostMs + SLACK_MS) return []
-    return `${minutes(plannedMs)} at ${new Date(atMs).toISOString()}, allowed ${minutes(mostMs)}`
+    const allowedMs = Math.min(...upstreamMs.map((ms) => mostMs(ms, plannedMs)))
+    if (plannedMs <= allowedMs + SLACK_MS) return []
+    return `${minutes(plannedMs)} at ${new Date(atMs).toISOString()}, allowed ${minutes(allowedMs)}`
   })
 }
 
