@@ -77,7 +77,14 @@ export function throwIfFailed(findings: readonly Finding[]): void {
   })
 }
 
-/** Replaces secrets in a text. */
+/** Shorter than any key that a service gives out; it may be a part of a word. */
+const SHORT_SECRET = 8
+
+/** Replaces secrets in a text; a short one only where it stands alone, so that a key `x` leaves the word `fix`. */
 export function withoutSecrets(secrets: readonly string[]): (text: string) => string {
-  return (text) => secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, '[redacted]'), text)
+  const patterns = secrets.map((secret) => {
+    const escaped = secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+    return new RegExp(secret.length < SHORT_SECRET ? `(?<!\\w)${escaped}(?!\\w)` : escaped, 'g')
+  })
+  return (text) => patterns.reduce((cleaned, pattern) => cleaned.replace(pattern, '[redacted]'), text)
 }

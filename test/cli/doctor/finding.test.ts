@@ -35,6 +35,13 @@ test('no output form shows a secret or controls the terminal, whatever the upstr
   }
 })
 
+test('a short secret is hidden where it stands alone, and leaves the words that have its letters', () => {
+  const hide = withoutSecrets(['x', 'a+b', `long${SECRET}`])
+  expect(hide(`fix that: no key x, a+b or prelong${SECRET}s; 3a+b4`)).toBe(
+    'fix that: no key [redacted], [redacted] or pre[redacted]s; 3a+b4',
+  )
+})
+
 test('as JSON it is one line that says whether anything failed', () => {
   expect(JSON.parse(findingsJson([fine('node', 'v24')], clean))).toEqual({
     ok: true,
