@@ -4,6 +4,7 @@
  */
 import { isLoopback } from '../../core/ip.ts'
 import type { Settings } from '../../settings/settings.ts'
+import { counted } from '../terminal/text.ts'
 import { type Finding, warn } from './finding.ts'
 
 /** A random text of 16 hex digits nearly always has more different characters. */
@@ -72,7 +73,7 @@ function checkKeys({ adminToken, secretKey, oldSecretKey }: Exposed): Finding[] 
   const weak = keys.flatMap(({ name, text, bytes }) => {
     const different = new Set(text).size
     if (different >= LEAST_DIFFERENT) return []
-    const finding = `${name} has only ${different} different characters: it can be guessed`
+    const finding = `${name} has only ${counted(different, 'different character')}: it can be guessed`
     return [warn('keys', finding, `make a random one: openssl rand -hex ${bytes}`)]
   })
   const equal = keys.flatMap(({ name, text }, index) => {

@@ -8,6 +8,7 @@ import { BridgeError } from '../../errors.ts'
 import { affordableBackfill } from '../../governor/schedule/backfill-budget.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'
 import { type Examined, isMissing, type Settings } from '../../settings/settings.ts'
+import { counted } from '../terminal/text.ts'
 import { type Finding, fail, fine, warn } from './finding.ts'
 
 /** One finding per warning, then one per wrong or missing setting; one `ok` where none is wrong. `nowMs`: the present, ms since 1970. */
@@ -44,7 +45,7 @@ function checkBackfill(
   const days = Math.round((nowMs - fromMs) / DAY_MS)
   const finding =
     `BRIDGE_BACKFILL needs about ${units} requests, half of the weekly quota is ${budget}: ` +
-    `a first start reads the newest ${days} days and leaves the rest as an open gap`
+    `a first start reads the newest ${counted(days, 'day')} and leaves the rest as an open gap`
   return [warn('backfill', finding, 'set BRIDGE_BACKFILL to a shorter time if that is not meant')]
 }
 

@@ -6,7 +6,7 @@ import { AMENDED, GAP_FILLED, GAP_OPENED, type Gap, isGap } from '../../core/eve
 import { importances } from '../../core/filter/filter.ts'
 import { textOf } from '../../errors.ts'
 import { londonTimeOf } from './london-time.ts'
-import { harmless, type Paint, type Tone } from './text.ts'
+import { counted, harmless, type Paint, type Tone } from './text.ts'
 
 /** The members of an event that a line shows. */
 interface ShownEvent {
@@ -72,8 +72,8 @@ function gapLine(event: ShownEvent, paint: Paint): string {
     event.type === GAP_OPENED
       ? `GAP  items may be missing from ${range}: ${why}`
       : event.type === GAP_FILLED
-        ? `GAP  filled from ${range}, ${found} items found`
-        : `GAP  given up from ${range}, ${found} items found: ${why}`
+        ? `GAP  filled from ${range}, ${counted(found, 'item')} found`
+        : `GAP  given up from ${range}, ${counted(found, 'item')} found: ${why}`
   return `${at(event.time)}  ${paint(event.type === GAP_FILLED ? 'strong' : 'alarm', words)}`
 }
 

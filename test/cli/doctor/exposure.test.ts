@@ -32,7 +32,11 @@ test.each([
     { BRIDGE_UPSTREAM_URL: 'http://upstream.example/v2' },
     /^warn BRIDGE_UPSTREAM_URL is http/,
   ],
-  ['an admin token of one letter', { BRIDGE_ADMIN_TOKEN: 'a'.repeat(16) }, /^warn BRIDGE_ADMIN_TOKEN has/],
+  [
+    'an admin token of one letter',
+    { BRIDGE_ADMIN_TOKEN: 'a'.repeat(16) },
+    /^warn BRIDGE_ADMIN_TOKEN has only 1 different character:/,
+  ],
   ['a key of two letters', { BRIDGE_SECRET_KEY: 'ab'.repeat(16) }, /^warn BRIDGE_SECRET_KEY has only 2/],
   [
     'an old key equal to the present one',

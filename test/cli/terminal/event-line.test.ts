@@ -44,6 +44,11 @@ test.each([
   expect(line({ type: `bridge.gap.${state}.v1`, data })).toBe(`2026-07-01T07:00:01+01:00  ${words}`)
 })
 
+test('a gap in which one item was found says so without a plural', () => {
+  const data = { from: '2026-01-06T07:00:00Z', to: '2026-01-06T07:00:09Z', cause: 'overflow', found: 1 }
+  expect(line({ type: 'bridge.gap.filled.v1', data })).toMatch(/, 1 item found$/)
+})
+
 test('no text of an item controls the terminal or starts a second line', () => {
   const evil = '\u001b[2J\u009b31m\u202egnp.\nFake line\r\u2028\u0007'
   const shown = line({
