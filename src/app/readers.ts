@@ -2,7 +2,6 @@
  * Builds what all readers of the public listener share: places for streams and pulls, memory for their answers, and the
  * rates of requests.
  */
-import type { IncomingMessage } from 'node:http'
 import { parseNet } from '../core/ip.ts'
 import { createReaderLimits } from '../http/bounds/reader-limits.ts'
 import { createAddressReader } from '../http/bounds/remote-address.ts'
@@ -15,7 +14,7 @@ export type Readers = ReturnType<typeof buildReaders>
 /** With every place free. */
 export function buildReaders({ settings, files, clock, metrics }: StartContext) {
   const trustedProxies = settings.trustedProxies.map(parseNet)
-  const addressOf = createAddressReader<IncomingMessage>(trustedProxies)
+  const addressOf = createAddressReader(trustedProxies)
   const onRefused = (cause: Parameters<typeof metrics.httpRefused.add>[0]['cause']): void =>
     metrics.httpRefused.add({ cause })
   const limits = createReaderLimits({

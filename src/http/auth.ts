@@ -1,5 +1,5 @@
 /** Turns the bearer token of a request into a caller with a tenant and scopes, or answers 401, 403 or 503. */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpProblem, retryLater } from './problem.ts'
 
 /** What a token may do. */
@@ -109,5 +109,5 @@ function unauthorised(detail: string, challenge: string): HttpProblem {
 }
 
 function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  return hash('sha256', text, 'buffer')
 }

@@ -1,7 +1,7 @@
 /** Limits how many streams this process serves, in all, per client address and per token, and the connections of an address. */
 import type { Net } from '../../core/ip.ts'
 import { createShares, once } from '../../lifecycle/places.ts'
-import { clientAddress, isTrustedProxy } from './remote-address.ts'
+import { createAddressReader, isTrustedProxy } from './remote-address.ts'
 
 /**
  * Share of all slots that one address may hold. Half: no single machine can lock all others out, while an office, a
@@ -56,8 +56,9 @@ export function createConnectionLimit(maxConnections: number, trusted: readonly 
     other: createShares(Math.max(1, Math.floor(maxConnections * CONNECTION_SHARES.other))),
     own: createShares(Math.max(1, Math.floor(maxConnections * CONNECTION_SHARES.own))),
   }
+  const addressOf = createAddressReader([])
   return (remoteAddress) => {
-    const address = clientAddress({ socket: { remoteAddress }, headers: {} }, [])
+    const address = addressOf({ socket: { remoteAddress }, headers: {} })
     if (address === null || isTrustedProxy(remoteAddress, trusted)) return () => {}
     return counts[address.isOwn ? 'own' : 'other'].take(address.key)
   }

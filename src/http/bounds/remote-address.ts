@@ -51,17 +51,20 @@ export function clientAddress({ socket, headers }: Addressed, trusted: readonly 
   return ip === null ? null : countedAs(ip)
 }
 
-/** Reads the address of a request's client as `clientAddress` does, once for each request. */
-export function createAddressReader<R extends Addressed>(
-  trusted: readonly Net[],
-): (request: R) => ClientAddress | null {
-  const known = new WeakMap<R, ClientAddress | null>()
+/**
+ * Reads the address of a request's client as `clientAddress` does. What it read last is kept: one request is asked for
+ * its address several times, and a flood comes from one address.
+ */
+export function createAddressReader(trusted: readonly Net[]): (request: Addressed) => ClientAddress | null {
+  let last: { from: string; forwarded: string | string[] | undefined; address: ClientAddress | null } | null =
+    null
   return (request) => {
-    const before = known.get(request)
-    if (before !== undefined) return before
-    const address = clientAddress(request, trusted)
-    known.set(request, address)
-    return address
+    const from = request.socket.remoteAddress ?? ''
+    // Without trusted proxies nobody reads what was forwarded.
+    const forwarded = trusted.length === 0 ? undefined : request.headers['x-forwarded-for']
+    if (last !== null && last.from === from && last.forwarded === forwarded) return last.address
+    last = { from, forwarded, address: clientAddress(request, trusted) }
+    return last.address
   }
 }
 
