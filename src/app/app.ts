@@ -35,6 +35,8 @@ export interface App {
   readonly ready: ReadyLine
   readonly reader: Reader
   status(): Status
+  /** Whether it delivers to webhooks at the moment. */
+  isDelivering(): boolean
   /** Runs until the signal aborts, then drains and releases everything. Rejects with the fault that ended it. */
   runUntil(signal: AbortSignal): Promise<void>
 }
@@ -85,7 +87,8 @@ async function start(context: StartContext) {
   const opsListener = await listenOps(context, storage, { checks, webhooks })
   const ready = readyLine(context.settings, publicListener, opsListener)
   context.logger.info('process.ready', { ...ready, version: VERSION })
-  return { ready, reader: storage.reader, status, streams }
+  const isDelivering = (): boolean => webhooks?.isDelivering() ?? false
+  return { ready, reader: storage.reader, status, isDelivering, streams }
 }
 
 async function runUntil(

@@ -1,5 +1,4 @@
 /** Lists every command of `bridge`, with the line of the help about it. A command is loaded only when it is needed. */
-import { setFlagsFromString } from 'node:v8'
 import type { CliCommand } from './terminal/command.ts'
 
 /** A command that is not loaded yet. */
@@ -99,15 +98,6 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     does: 'print the version',
     load: async () => (await import('./commands/version.ts')).versionCommand,
   },
-}
-
-/**
- * Limits the young generation to 2 MB instead of 16, which saves about 15 MB resident in the demo. Must be called before
- * the heap has grown.
- */
-export function keepHeapSmall(): void {
-  setFlagsFromString('--max-semi-space-size=2')
-  setFlagsFromString('--semi-space-growth-factor=1')
 }
 
 async function loadAll(): Promise<Record<string, CliCommand>> {

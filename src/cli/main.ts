@@ -5,8 +5,9 @@ import { didYouMean } from '../core/near.ts'
 import { BridgeError, exitCodeFor, messageOf } from '../errors.ts'
 import { systemChance, systemClock } from '../lifecycle/clock.ts'
 import { withStopSignal } from '../lifecycle/signals.ts'
+import { holdYoungGeneration } from '../lifecycle/young-generation.ts'
 import { safeJson } from '../obs/safe-json.ts'
-import { commands, keepHeapSmall } from './command-table.ts'
+import { commands } from './command-table.ts'
 import { wantsColour } from './terminal/text.ts'
 
 /** Runs one command. Returns its exit code; never throws. */
@@ -33,7 +34,8 @@ export async function main(argv: string[], env: Record<string, string | undefine
         },
       )
     }
-    if (name === 'demo') keepHeapSmall()
+    // `run` lets it grow once it has started.
+    if (name === 'demo' || name === 'run') holdYoungGeneration()
     const run = await command.load()
     const context = {
       env,

@@ -104,6 +104,11 @@ export class Webhooks {
     return this.#stuck() === null
   }
 
+  /** Whether attempts are under way. */
+  isDelivering(): boolean {
+    return this.#places.taken > 0
+  }
+
   /** Sets the gauges: pending deliveries and endpoints by status. */
   measure(): void {
     const { endpoints, metrics, measureShards } = this.#options

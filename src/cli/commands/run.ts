@@ -4,6 +4,7 @@
  */
 import { startApp } from '../../app/app.ts'
 import { systemChance } from '../../lifecycle/clock.ts'
+import { limitYoungGeneration } from '../../lifecycle/young-generation.ts'
 import { loadSettings } from '../../settings/settings.ts'
 import { command } from '../terminal/command.ts'
 
@@ -22,6 +23,7 @@ const SPEC = {
 export const runCommand = command(SPEC, async (_given, context) => {
   const settings = loadSettings(context.env)
   const app = await startApp(settings, { clock: context.clock, chance: systemChance })
+  using _limit = limitYoungGeneration(() => app.isDelivering())
   context.stdout(JSON.stringify(app.ready))
   await app.runUntil(context.signal)
 })

@@ -1,0 +1,38 @@
+/**
+ * Limits the part of V8's heap where new objects lie to twice 4 MB while there is little to do. V8 doubles it whenever
+ * much survives, up to twice 64 MB, and then collects the garbage of a flood of requests 100 MB too late.
+ */
+import { PerformanceObserver } from 'node:perf_hooks'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+
+/** Of each of its two halves: less costs time, and with 16 MB 10,000 refused requests leave 90 to 120 MB of garbage. */
+const MOST_BYTES = 4 * 1024 * 1024
+/** V8's own factor. */
+const USUAL_FACTOR = 2
+
+/** Keeps it at its first size, 1 MB. Call it before the heap has grown: V8 takes no other limit once it has started. */
+export function holdYoungGeneration(): void {
+  allowFactor(1)
+}
+
+/**
+ * Lets it grow to the limit in one step, also after V8 has made it small again in idle time. While `needsMore` it grows as
+ * V8 likes: work that makes many objects for long, such as deliveries to webhooks, takes a fifth less time so.
+ */
+export function limitYoungGeneration(needsMore: () => boolean): Disposable {
+  const allow = (): void =>
+    allowFactor(needsMore() ? USUAL_FACTOR : Math.max(1, Math.floor(MOST_BYTES / halfBytes())))
+  const observer = new PerformanceObserver(allow)
+  observer.observe({ entryTypes: ['gc'] })
+  allow()
+  return { [Symbol.dispose]: () => observer.disconnect() }
+}
+
+function allowFactor(factor: number): void {
+  setFlagsFromString(`--semi-space-growth-factor=${factor}`)
+}
+
+function halfBytes(): number {
+  const space = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')
+  return Math.max(1, space?.space_size ?? 0) / 2
+}

@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const MODULE = join(import.meta.dirname, '../../src/lifecycle/young-generation.ts')
+
+/** Makes much garbage of which a part survives, in turns of the event loop; then prints the largest size it had, MB. */
+const PROGRAM = `
+  const { holdYoungGeneration, limitYoungGeneration } = await import(process.argv[1])
+  const { getHeapSpaceStatistics } = await import('node:v8')
+  const size = () => getHeapSpaceStatistics().find((one) => one.space_name === 'new_space').space_size / 1048576
+  const churn = async () => {
+    const kept = []
+    let most = 0
+    for (let turn = 0; turn < 1500; turn += 1) {
+      for (let count = 0; count < 1_000; count += 1) kept[(turn * 1_000 + count) % 100_000] = { turn, count, more: [count] }
+      most = Math.max(most, size())
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return most
+  }
+  const sizes = {}
+  if (process.argv[2] === 'limited') {
+    holdYoungGeneration()
+    sizes.held = await churn()
+    let isBusy = false
+    limitYoungGeneration(() => isBusy)
+    sizes.limited = await churn()
+    isBusy = true
+  }
+  sizes.most = await churn()
+  console.log(JSON.stringify(sizes))
+`
+
+async function sizes(...args: string[]): Promise<{ held: number; limited: number; most: number }> {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--input-type=module',
+    '--eval',
+    PROGRAM,
+    MODULE,
+    ...args,
+  ])
+  return JSON.parse(stdout)
+}
+
+test('the young generation keeps its first size, then grows to the limit, and further while there is work', async () => {
+  // Pages that wait to be freed come on top.
+  const { held, limited, most } = await sizes('limited')
+  expect(held).toBeLessThan(6)
+  expect(limited).toBeGreaterThan(6)
+  expect(limited).toBeLessThan(14)
+  expect(most).toBeGreaterThan(16)
+})
+
+test('without a limit it grows further', async () => {
+  expect((await sizes()).most).toBeGreaterThan(16)
+})
