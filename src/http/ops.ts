@@ -35,7 +35,9 @@ export function createOpsApp({ checks, metrics, logger }: OpsOptions): Express {
     sendJson(response, 200, bodyOf({ ready: true, checks: { process: true } }))
   })
   app.get('/readyz', (_request, response) => {
-    const health = checkHealth(checks)
+    const health = checkHealth(checks, (check, error) => {
+      logger.error('readiness.check_failed', { check, error })
+    })
     sendJson(response, health.ready ? 200 : 503, bodyOf(health))
   })
   app.get('/metrics', async (_request, response) => {

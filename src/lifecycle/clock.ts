@@ -60,8 +60,11 @@ export async function within(
 ): Promise<void> {
   const enough = new AbortController()
   const either = AbortSignal.any([signal, enough.signal])
-  await Promise.race([work(either), sleep(clock, limitMs, either)])
-  enough.abort()
+  try {
+    await Promise.race([work(either), sleep(clock, limitMs, either)])
+  } finally {
+    enough.abort()
+  }
 }
 
 /** Resolves in the next iteration of the event loop, so that long work does not block it. */

@@ -11,19 +11,27 @@ export interface Health {
   checks: Record<string, boolean | number>
 }
 
-/** Runs every check. One that throws counts as false. Progress is shown with two decimals, rounded down. */
-export function checkHealth(checks: Readonly<Record<string, Check>>): Health {
+/**
+ * Runs every check. Progress is shown with two decimals, rounded down. One that throws counts as false, and `onError` gets
+ * what it threw.
+ */
+export function checkHealth(
+  checks: Readonly<Record<string, Check>>,
+  onError: (name: string, error: unknown) => void,
+): Health {
   const results: Health['checks'] = {}
-  for (const [name, check] of Object.entries(checks)) results[name] = outcomeOf(check)
+  for (const [name, check] of Object.entries(checks)) {
+    try {
+      results[name] = outcomeOf(check())
+    } catch (error) {
+      results[name] = false
+      onError(name, error)
+    }
+  }
   const ready = Object.values(results).every((result) => result === true || result === 1)
   return { ready, checks: results }
 }
 
-function outcomeOf(check: Check): boolean | number {
-  try {
-    const result = check()
-    return typeof result === 'number' ? Math.floor(result * 100) / 100 : result
-  } catch {
-    return false
-  }
+function outcomeOf(result: boolean | number): boolean | number {
+  return typeof result === 'number' ? Math.floor(result * 100) / 100 : result
 }

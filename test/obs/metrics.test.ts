@@ -46,29 +46,36 @@ describe('the metrics', () => {
 })
 
 describe('health', () => {
+  const unexpected = (name: string, error: unknown): never => {
+    throw new Error(`the check ${name} threw`, { cause: error })
+  }
+
   test('is ready when every check is', () => {
-    expect(checkHealth({ log: () => true, copy: () => 1 })).toEqual({
+    expect(checkHealth({ log: () => true, copy: () => 1 }, unexpected)).toEqual({
       ready: true,
       checks: { log: true, copy: 1 },
     })
-    expect(checkHealth({})).toEqual({ ready: true, checks: {} })
+    expect(checkHealth({}, unexpected)).toEqual({ ready: true, checks: {} })
   })
 
   test('shows progress, and never calls something whole that is not', () => {
-    expect(checkHealth({ copy: () => 0.42, log: () => true })).toEqual({
+    expect(checkHealth({ copy: () => 0.42, log: () => true }, unexpected)).toEqual({
       ready: false,
       checks: { copy: 0.42, log: true },
     })
-    expect(checkHealth({ copy: () => 0.9999 })).toEqual({ ready: false, checks: { copy: 0.99 } })
+    expect(checkHealth({ copy: () => 0.9999 }, unexpected)).toEqual({ ready: false, checks: { copy: 0.99 } })
   })
 
-  test('counts a check that throws as failed', () => {
+  test('counts a check that throws as failed, and says why', () => {
+    const error = new Error('disk')
     const broken = (): never => {
-      throw new Error('disk')
+      throw error
     }
-    expect(checkHealth({ log: broken, copy: () => true })).toEqual({
-      ready: false,
-      checks: { log: false, copy: true },
-    })
+    const errors: unknown[] = []
+    const health = checkHealth({ log: broken, copy: () => true }, (name, thrown) =>
+      errors.push([name, thrown]),
+    )
+    expect(health).toEqual({ ready: false, checks: { log: false, copy: true } })
+    expect(errors).toEqual([['log', error]])
   })
 })

@@ -107,7 +107,7 @@ export function postponeGap(
   const gap = openGaps.find(({ id }) => id === scan.gapId)
   if (gap === undefined) return
   const common = { purpose: scan.purpose, items: scan.fetched, rejected: scan.rejected }
-  const found = foundBy(scan)
+  const found = leftOutByPoll(scan)
   if (context.nowMs - timesOf(gap).openedMs > GIVE_UP_MS) {
     const closing = { gap: closed(context, gap, found), as: 'given_up' as const }
     return publish(context, {
@@ -136,7 +136,7 @@ export function fetchedBy({ purpose, fetched: items, rejected, mustMeet: polled 
 }
 
 /** How many of the fetched items the poll had left out that the scan completes. */
-export function foundBy({ fetched, mustMeet }: Pick<PageScan, 'fetched' | 'mustMeet'>): number {
+export function leftOutByPoll({ fetched, mustMeet }: Pick<PageScan, 'fetched' | 'mustMeet'>): number {
   const polled = new Set(mustMeet)
   return fetched.filter(({ disclosure }) => !polled.has(disclosure.guid)).length
 }
@@ -173,7 +173,7 @@ export function publishBehindGap(
     ...fetchedBy(scan),
     opening,
     first: { ...head, openGaps: [...openGaps, fromFirstPage(opening)] },
-    last: { openGaps: [...openGaps, { ...opening, found: foundBy(scan) }] },
+    last: { openGaps: [...openGaps, { ...opening, found: leftOutByPoll(scan) }] },
   })
 }
 

@@ -8,9 +8,9 @@ import { type OpenGap, timesOf } from '../writer-state/head.ts'
 import {
   closed,
   fetchedBy,
-  foundBy,
   fromFirstPage,
   goingOn,
+  leftOutByPoll,
   postponeBackfill,
   postponeDay,
   postponeGap,
@@ -77,7 +77,7 @@ export function publishUnfinished(context: StepContext, scan: PageScan, retryAtM
 
 /** Publishes a full commit of a scan whose gap is open; the scan goes on. */
 export function publishPart(context: StepContext, scan: PageScan): void {
-  const found = foundBy(scan)
+  const found = leftOutByPoll(scan)
   const openGaps = context.state.head.openGaps.map((gap) =>
     gap.id === scan.gapId ? { ...gap, found: gap.found + found } : gap,
   )
@@ -102,7 +102,7 @@ export function publishFetched(context: StepContext, scan: PageScan): void {
 /** Closes the gap, or moves its start to the end of the range where the scan read only the first day of it. */
 function publishGap(context: StepContext, scan: PageScan, gap: OpenGap): void {
   const { openGaps } = context.state.head
-  const found = foundBy(scan)
+  const found = leftOutByPoll(scan)
   if (scan.kind === 'gap_retry' && scan.toMs !== null && scan.toMs < timesOf(gap).toMs) {
     const rest = { ...fromFirstPage(gap), found: gap.found + found, doneToMs: scan.toMs, attempts: 0 }
     const last = { openGaps: openGaps.map((open) => (open.id === gap.id ? rest : open)) }
@@ -125,7 +125,7 @@ function publishFill(context: StepContext, scan: PageScan): void {
   publish(context, {
     ...fetchedBy(scan),
     opening: gap,
-    closing: { gap: closed(context, gap, foundBy(scan)), as: 'filled' },
+    closing: { gap: closed(context, gap, leftOutByPoll(scan)), as: 'filled' },
     first: { ...scan.firstHead, openGaps: [...openGaps, gap] },
     last: { openGaps },
   })

@@ -87,13 +87,12 @@ export function createNotifications(options: NotificationsOptions) {
       const endpoint = endpoints.get(endpointId)
       if (endpoint === null) return
       const receivers = receiversOf(endpoint, endpoints.all(), `webhook.${notice.kind}`)
+      const isDropped = receivers.length > 0 && !hasRoom(endpoint.tenant, receivers.length)
+      if (!isDropped) await send(receivers, troubleEvent(endpoint, notice), clock.now())
+      // A notification that could not be stored is tried again: only then is the trouble logged.
       if (notice.kind === 'exhausted') logger.warn('webhook.exhausted', { endpointId, count: notice.count })
       else logger.info('webhook.recovered', { endpointId })
-      if (receivers.length > 0 && !hasRoom(endpoint.tenant, receivers.length)) {
-        logger.warn('webhook.notification_abandoned', { endpointId, attempts: 0 })
-        return
-      }
-      await send(receivers, troubleEvent(endpoint, notice), clock.now())
+      if (isDropped) logger.warn('webhook.notification_abandoned', { endpointId, attempts: 0 })
     },
     /** Carries out a command to disable and creates the notifications; does nothing while too many wait. Rejects as `disable`. */
     async carryOut({ key, endpointId, id: commandId }: KeyedCommand, command: DisableCommand): Promise<void> {
