@@ -7,6 +7,17 @@ const replicatorTest = (title: string) => ({ file: 'test/archive/replica/replica
 /** Mutants of `src/archive` and `src/streams`. */
 export const archiveMutants: readonly Mutant[] = [
   {
+    name: 'long-searches-owe-one-slice',
+    file: 'src/archive/reading/search-slices.ts',
+    before: 'Math.max(-MOST_DEBT_MS, line.creditMs',
+    after: 'Math.max(-SLICE_MS, line.creditMs',
+    breaks: 'Searches of one caller take an eighth of the time while others need it, on a busy machine too.',
+    killedBy: readingTest(
+      'search-slices',
+      'it gets no more where the machine is so busy that each of its searches takes longer than a time slice',
+    ),
+  },
+  {
     name: 'heartbeat-cursor-ahead',
     file: 'src/streams/fanout/session.ts',
     before:

@@ -127,6 +127,18 @@ export const webhookMutants: readonly Mutant[] = [
     },
   },
   {
+    name: 'every-lost-request-again',
+    file: 'src/webhooks/send/attempt.ts',
+    before: 'isUnanswered(end, timer) && borrowed.hadIdled()',
+    after: 'isUnanswered(end, timer)',
+    breaks:
+      'A receiver that breaks its connections is tried by the schedule: only what idled is replaced at once.',
+    killedBy: {
+      file: 'test/webhooks/send/attempt-idle-connection.test.ts',
+      title: 'one that is lost with a connection in steady use is a failed attempt',
+    },
+  },
+  {
     name: 'body-of-another-event',
     file: 'src/webhooks/send/delivery.ts',
     before: "if (found.kind === 'later' || found.event.matched.cursor !== cursor) return { kind: 'later' }",
