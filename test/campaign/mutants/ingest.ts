@@ -53,7 +53,7 @@ export const ingestMutants: readonly Mutant[] = [
     name: 'gap-not-stored',
     file: machine('postpone'),
     before: `    first: { ...head, openGaps: [...openGaps, fromFirstPage(opening)] },
-    last: { openGaps: [...openGaps, { ...opening, found: foundBy(scan) }] },`,
+    last: { openGaps: [...openGaps, { ...opening, found: leftOutByPoll(scan) }] },`,
     after: `    first: { ...head, openGaps },
     last: { openGaps },`,
     breaks: 'A gap that readers were told of stays in the durable head until it is filled or given up.',
