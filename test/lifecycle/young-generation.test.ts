@@ -45,14 +45,14 @@ async function sizes(...args: string[]): Promise<{ held: number; limited: number
 }
 
 test('the young generation keeps its first size, then grows to the limit, and further while there is work', async () => {
-  // Pages that wait to be freed come on top.
+  // Pages that wait to be freed come on top, and one more step where V8 collects twice in a turn of the event loop.
   const { held, limited, most } = await sizes('limited')
   expect(held).toBeLessThan(6)
   expect(limited).toBeGreaterThan(6)
-  expect(limited).toBeLessThan(14)
-  expect(most).toBeGreaterThan(16)
+  expect(limited).toBeLessThan(24)
+  expect(most).toBeGreaterThan(24)
 })
 
 test('without a limit it grows further', async () => {
-  expect((await sizes()).most).toBeGreaterThan(16)
+  expect((await sizes()).most).toBeGreaterThan(24)
 })
