@@ -61,7 +61,7 @@ export type EventDetails = (DisclosureEvent | GapEvent) & {
 /** The bridge refused a request, or failed. */
 export class ApiFailure extends Error {
   readonly status: number
-  /** The bridge's code, e.g. `bad_cursor`; null where the answer has none. */
+  /** The bridge's code, e.g. `cursor_invalid`; null where the answer has none. */
   readonly code: string | null
   /** What is wrong with which parameter. */
   readonly errors: readonly { field: string; message: string }[]
@@ -85,9 +85,15 @@ export class ApiFailure extends Error {
 export interface Api {
   /** `GET /v1/disclosures`: a page of events. */
   pull(options?: PullOptions): Promise<Page>
-  /** `GET /v1/disclosures/{id}`: one event by its id or sequence; null where there is none. */
+  /**
+   * `GET /v1/disclosures/{id}`: one event by its id or sequence; null where there is none. Rejects with TypeError for an
+   * id that no address can carry: an empty one, `.` and `..`.
+   */
   event(id: string, options?: Abortable): Promise<EventDetails | null>
 }
+
+/** The bridge's sentence for an event that is not there. A path that is not there has the same status and code. */
+const NO_EVENT = 'no event has this id or sequence'
 
 /**
  * Requests to this bridge.
@@ -113,10 +119,11 @@ export function createApi({ url, token, fetch: send = fetch }: ApiOptions): Api 
       return (await response.json()) as Page
     },
     async event(id, { signal } = {}) {
+      if (/^\.{0,2}$/.test(id)) throw new TypeError(`an event has an id or a sequence, not '${id}'`)
       const response = await get(`/v1/disclosures/${encodeURIComponent(id)}`, signal)
       if (response.ok) return (await response.json()) as EventDetails
       const failure = await failureOf(response)
-      if (failure.code === 'not_found') return null
+      if (failure.code === 'not_found' && failure.message === NO_EVENT) return null
       throw failure
     },
   }

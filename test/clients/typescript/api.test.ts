@@ -30,6 +30,18 @@ test('one event is found by id and by sequence with what the bridge knows; null 
   expect(await api.event('no#such/event')).toBeNull()
 })
 
+test('an id that no address can carry and an address without the API are no missing event', async () => {
+  await using server = await startApi({ count: 3 })
+  const api = createApi({ url: server.url, token: TOKEN })
+  for (const id of ['', '.', '..']) await expect(api.event(id)).rejects.toThrow(TypeError)
+  const elsewhere = createApi({ url: `${server.url}/elsewhere`, token: TOKEN })
+  await expect(elsewhere.event('1')).rejects.toMatchObject({
+    status: 404,
+    code: 'not_found',
+    message: expect.stringContaining('no such path'),
+  })
+})
+
 test('a signal ends a request that waits, with its own reason', async () => {
   await using server = await startApi({ count: 1 })
   const api = createApi({ url: server.url, token: TOKEN })
