@@ -1,5 +1,6 @@
 /**
- * Runs one WebSocket connection from opening to close: authenticates, subscribes, and closes it when heartbeats stop.
+ * Runs one WebSocket connection from opening to close: authenticates, sends commands no faster than the bridge takes
+ * them, and closes it when heartbeats stop.
  */
 import type { Clock } from './clock.ts'
 import { type ControlMessage, readMessage, type StreamMessage, USUAL_HEARTBEAT_MS } from './messages.ts'
@@ -24,8 +25,8 @@ export interface ConnectionOptions {
   url: string
   /** Sent as the first frame; null where a ticket in the address authenticates. */
   token: string | null
-  /** The commands to send once the bridge has said hello. */
-  subscribe: () => readonly object[]
+  /** The next command, asked for when it can be sent: after the bridge's hello; null where there is none. */
+  nextCommand: () => object | null
   clock: Clock
   /** Ends the connection. */
   signal: AbortSignal
@@ -37,8 +38,8 @@ export interface ConnectionOptions {
 export interface RunningConnection {
   /** Resolves when it has ended. */
   ended: Promise<ConnectionEnd>
-  /** Sends a command; before the bridge has said hello it sends nothing, since `subscribe` follows then. */
-  send(command: object): void
+  /** There may be another command: sends it as soon as the bridge takes one. */
+  sendCommands(): void
 }
 
 /** The bridge's first message, with the state of its log, and its answer to a `subscribe`. */
@@ -47,6 +48,10 @@ export type Answer = ControlMessage & { type: 'hello' | 'subscribed' }
 const SUBPROTOCOL = 'bridge.v1.json'
 /** The connection counts as broken after this many heartbeat intervals of silence. */
 const SILENT_HEARTBEATS = 2.5
+/** So many commands are sent, then none until all are answered and `PAUSE_MS` have passed. The bridge takes 10 in a second. */
+const COMMANDS_AT_ONCE = 8
+/** Longer than that second: two clocks differ, and timers are early at times. */
+const PAUSE_MS = 1100
 const NEVER_OPENED =
   'no connection: nothing listens at that address, or the bridge refused it (a full or stopping node; a browser origin ' +
   'that BRIDGE_CORS_ORIGINS does not list)'
@@ -56,7 +61,7 @@ export function openConnection(options: ConnectionOptions): RunningConnection {
   const { promise: ended, resolve } = Promise.withResolvers<ConnectionEnd>()
   const connection = new Connection(options, resolve)
   connection.open()
-  return { ended, send: (command) => connection.command(command) }
+  return { ended, sendCommands: () => connection.sendCommands() }
 }
 
 class Connection {
@@ -67,6 +72,10 @@ class Connection {
   #cancelWatch = (): void => {}
   #hasOpened = false
   #isReady = false
+  /** Commands that may be sent before the next pause. */
+  #free = COMMANDS_AT_ONCE
+  #unanswered = 0
+  #cancelPause = (): void => {}
   #error: ConnectionEnd['error'] = null
   #reconnectInMs: number | null = null
 
@@ -116,25 +125,52 @@ class Connection {
         return
       case 'error':
         this.#error = message
+        this.#onAnswer()
         // The bridge leaves the connection open after some refusals; where it closes, its close code still arrives.
         if (isRefusal(message)) this.#socket.close()
         return
+      case 'unsubscribed':
+        this.#onAnswer()
+        return
+      case 'subscribed':
+        this.#onAnswer()
+        break
       case 'hello':
         this.#silenceMs = message.heartbeatMs * SILENT_HEARTBEATS
         this.#watch()
         this.#isReady = true
-        for (const command of this.#options.subscribe()) this.#send(command)
+        // With a token it answers the `auth`.
+        this.#onAnswer()
     }
     if (!this.#options.onMessage(message, text.length))
       this.#disconnect('slow_reader', 'the buffer is full: the reader is slower than the stream')
+    // A message may let a command go that waited for it.
+    this.sendCommands()
   }
 
-  command(command: object): void {
-    if (this.#isReady) this.#send(command)
+  sendCommands(): void {
+    while (this.#isReady && this.#free > 0) {
+      const command = this.#options.nextCommand()
+      if (command === null) return
+      this.#send(command)
+    }
   }
 
   #send(message: object): void {
+    this.#free -= 1
+    this.#unanswered += 1
     this.#socket.send(JSON.stringify(message))
+  }
+
+  /** Counting from the answers keeps to the bridge's limit also where the network or the bridge held commands up. */
+  #onAnswer(): void {
+    if (this.#unanswered === 0) return
+    this.#unanswered -= 1
+    if (this.#free > 0 || this.#unanswered > 0) return
+    this.#cancelPause = this.#options.clock.after(PAUSE_MS, () => {
+      this.#free = COMMANDS_AT_ONCE
+      this.sendCommands()
+    })
   }
 
   /** Restarts the timer that detects silence. */
@@ -153,6 +189,7 @@ class Connection {
 
   #end(closeCode: number | null, cause: EndCause, why: string): void {
     this.#cancelWatch()
+    this.#cancelPause()
     this.#isReady = false
     this.#options.signal.removeEventListener('abort', this.#onAbort)
     this.#socket.onopen = null

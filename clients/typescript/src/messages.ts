@@ -98,10 +98,11 @@ interface HeartbeatMessage {
   asOf?: string | null
 }
 
-/** A message about the connection itself, or the answer to a `subscribe`. */
+/** A message about the connection itself, or the answer to a `subscribe` or `unsubscribe`. */
 export type ControlMessage =
   | { type: 'hello'; epoch: string | null; oldest: number; latest: number; heartbeatMs: number }
   | { type: 'subscribed'; id?: string }
+  | { type: 'unsubscribed' }
   | { type: 'going_away'; reconnectInMs: number }
   | { type: 'error'; code: number; name: string; detail: string }
 
@@ -132,6 +133,8 @@ export function readMessage(text: string): StreamMessage | ControlMessage | Othe
       return readHello(message)
     case 'subscribed':
       return { type: 'subscribed', ...(typeof message.id === 'string' && { id: message.id }) }
+    case 'unsubscribed':
+      return { type: 'unsubscribed' }
     case 'going_away':
       return { type: 'going_away', reconnectInMs: millis(message.reconnectInMs) ?? 0 }
     case 'error': {

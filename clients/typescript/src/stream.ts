@@ -6,7 +6,7 @@ import { type Chance, type Clock, sleep, systemChance, systemClock } from './clo
 import { type Answer, openConnection, type RunningConnection, type SocketConstructor } from './connection.ts'
 import { createInbox, type Inbox } from './inbox.ts'
 import type { StreamMessage } from './messages.ts'
-import { type Subscription, Subscriptions } from './subscriptions.ts'
+import { cursorOf, type Kept, type Subscription, Subscriptions } from './subscriptions.ts'
 import { type ConnectionEnd, delayMs, type EndCause, failureOf, StreamFailure } from './verdict.ts'
 
 /** What the reader receives, in order of arrival. */
@@ -39,7 +39,7 @@ export interface Stream extends AsyncIterable<Message> {
    * to continue in another process. Null before the first. It is that of the subscription without an id.
    */
   readonly cursor: string | null
-  /** The resume points of subscriptions with an id, by id. */
+  /** The resume points of subscriptions with an id, by id; not of those that `unsubscribe` ended. */
   readonly cursors: Readonly<Record<string, string>>
   /**
    * Adds a subscription, or changes the one of this id (without an id: the stream's own) in place. Without `from` a
@@ -98,6 +98,9 @@ const TICKET_MS = 30_000
 /** What a message without text (`connected`, `disconnected`) counts in the inbox. */
 const OWN_MESSAGE_CHARS = 200
 
+/** A message on its way to the reader; `of` is the subscription whose place it moves. */
+type Received = { message: StreamMessage; of: Kept } | { message: Message; of: null }
+
 /**
  * Starts following at once.
  * @throws TypeError for an invalid address, for neither token nor ticket, for empty `subscriptions` and for a filter or start
@@ -113,16 +116,13 @@ class FollowedStream implements Stream {
   readonly #url: URL
   readonly #clock: Clock
   readonly #chance: Chance
-  readonly #inbox: Inbox<Message>
+  readonly #inbox: Inbox<Received>
   readonly #subscriptions: Subscriptions
   readonly #ended = new AbortController()
   readonly #messages: AsyncGenerator<Message>
   #state: StreamState = 'connecting'
   #failure: unknown = null
   #connection: RunningConnection | null = null
-  /** Resume points after the last messages that the reader has finished: of the subscription without an id, and by id. */
-  #cursor: string | null = null
-  #cursors: Readonly<Record<string, string>> = {}
   /** Connections in a row without a message. */
   #useless = 0
   #wasRefusedTicket = false
@@ -152,24 +152,23 @@ class FollowedStream implements Stream {
   }
 
   get cursor(): string | null {
-    return this.#cursor
+    return this.#subscriptions.cursor
   }
 
   get cursors(): Readonly<Record<string, string>> {
-    return this.#cursors
+    return this.#subscriptions.cursors
   }
 
   subscribe({ id, ...subscription }: Subscription & { id?: string }): void {
     this.#subscriptions.set(id, subscription)
-    if (this.#connection === null) return
     if (this.#state === 'live') this.#state = 'catching_up'
-    this.#connection.send(this.#subscriptions.command(id))
+    this.#connection?.sendCommands()
   }
 
   unsubscribe(id: string): void {
     if (!this.#subscriptions.delete(id)) return
     if (this.#subscriptions.isEmpty) this.#end()
-    else this.#connection?.send({ action: 'unsubscribe', id })
+    else this.#connection?.sendCommands()
   }
 
   readonly #onAbort = (): void => this.close()
@@ -186,24 +185,17 @@ class FollowedStream implements Stream {
   async *#read(): AsyncGenerator<Message> {
     try {
       for (;;) {
-        const message = await this.#inbox.next()
-        if (message === null) break
+        const received = await this.#inbox.next()
+        if (received === null) break
+        const { message, of } = received
         yield message
         // The reader asks for the next message, so it has finished this one.
-        this.#keepPlace(message)
+        if (of !== null) of.finished = cursorOf(message)
       }
       if (this.#failure !== null) throw this.#failure
     } finally {
       this.close()
     }
-  }
-
-  #keepPlace(message: Message): void {
-    const cursor = cursorOf(message)
-    if (cursor === null) return
-    const { id } = message as StreamMessage
-    if (id === undefined) this.#cursor = cursor
-    else this.#cursors = { ...this.#cursors, [id]: cursor }
   }
 
   /** Connects until closed. Rejects with a failure that reconnecting cannot fix. */
@@ -243,7 +235,7 @@ class FollowedStream implements Stream {
       open: this.#open,
       url: url.href,
       token,
-      subscribe: () => this.#subscriptions.commands(),
+      nextCommand: () => this.#subscriptions.next(),
       clock: this.#clock,
       signal: this.#ended.signal,
       onMessage: (message, chars) => this.#onMessage(message, chars),
@@ -286,6 +278,7 @@ class FollowedStream implements Stream {
     this.#wasRefusedTicket = false
     if (message.type === 'hello') {
       const { epoch, oldest, latest } = message
+      this.#subscriptions.connected()
       this.#state = 'catching_up'
       this.#push({ type: 'connected', epoch, oldest, latest })
       return true
@@ -294,15 +287,16 @@ class FollowedStream implements Stream {
       this.#subscriptions.answered(message.id)
       return true
     }
-    if (!this.#subscriptions.take(message)) return true
+    const of = this.#subscriptions.take(message)
+    if (of === null) return true
     this.#useless = 0
     if (this.#subscriptions.areLive) this.#state = 'live'
-    this.#inbox.push(message, chars)
+    this.#inbox.push({ message, of }, chars)
     return !this.#inbox.isFull
   }
 
   #push(message: Message): void {
-    this.#inbox.push(message, OWN_MESSAGE_CHARS)
+    this.#inbox.push({ message, of: null }, OWN_MESSAGE_CHARS)
   }
 
   #fail(failure: unknown): void {
@@ -333,11 +327,6 @@ function subscriptionsOf({
   for (const [id, subscription] of Object.entries(subscriptions ?? {})) all.set(id, subscription)
   if (all.isEmpty) throw new TypeError('`subscriptions` names none')
   return all
-}
-
-function cursorOf(message: Message): string | null {
-  if ('event' in message) return message.event.cursor
-  return 'cursor' in message ? message.cursor : null
 }
 
 function platformWebSocket(): SocketConstructor {

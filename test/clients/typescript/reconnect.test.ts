@@ -58,6 +58,26 @@ async function reconnected(server: ScriptedStream) {
   return { client, second }
 }
 
+test('no more than eight commands are sent before the bridge has answered them, however late it does', async () => {
+  await using server = await startScriptedStream()
+  const ids = range(1, 16).map((id) => `${id}`)
+  const subscriptions = Object.fromEntries(ids.map((id) => [id, {}]))
+  const client = follow(server, { subscriptions })
+  const first = await server.connection(1)
+  await first.welcome()
+  await until(() => first.heard.length === 8)
+  first.say(...ids.slice(0, 6).map((id) => ({ type: 'subscribed', id })), { ...live('c1'), id: '1' })
+  await client.next('live')
+  client.clock.advance(5000)
+  first.say({ type: 'subscribed', id: '7' })
+  await until(() => client.clock.nextTimerMs() === 1100)
+  expect(first.heard).toHaveLength(8)
+  client.clock.advance(1100)
+  await until(() => first.heard.length === 16)
+  expect(first.heard.slice(1).map(({ id }) => id)).toEqual(ids.slice(0, 15))
+  await client.over()
+})
+
 describe('a connection that ends is reopened', () => {
   test('with the token, the filter and the last cursor; repeated events are dropped', async () => {
     await using server = await startScriptedStream()

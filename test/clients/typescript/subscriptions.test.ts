@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { StreamMessage } from '../../../clients/typescript/src/messages.ts'
 import { type ConnectOptions, connect, type Message } from '../../../clients/typescript/src/stream.ts'
-import { Subscriptions } from '../../../clients/typescript/src/subscriptions.ts'
+import { type Command, Subscriptions } from '../../../clients/typescript/src/subscriptions.ts'
 import { type ApiServer, startApi, TOKEN, until } from '../../support/http/api-server.ts'
 import { type Followed, followed } from '../../support/streams/followed.ts'
 
@@ -12,11 +12,21 @@ function follow(api: ApiServer, options: Partial<ConnectOptions> = {}): Followed
   return followed(connect({ url: api.url, token: TOKEN, ...options } as ConnectOptions))
 }
 
+/** As many as a connection may have. */
+const sixteen = Object.fromEntries(range(1, 16).map((id) => [`${id}`, {}]))
+
 /** Sequences of the events of this subscription. */
 function sequences({ messages }: Followed, id?: string): number[] {
   return messages.flatMap((message) =>
     'event' in message && message.id === id ? [Number(message.event.sequence)] : [],
   )
+}
+
+/** All commands that may be sent now. */
+function commandsOf(subscriptions: Subscriptions): Command[] {
+  const commands: Command[] = []
+  for (let next = subscriptions.next(); next !== null; next = subscriptions.next()) commands.push(next)
+  return commands
 }
 
 const isLive =
@@ -93,9 +103,73 @@ describe('several subscriptions of one stream', () => {
     expect(client.stream.state).toBe('closed')
   })
 
+  test('sixteen are made and changed on one connection, though the bridge takes ten commands a second', async () => {
+    await using api = await startApi({ count: 20 })
+    // The client waits on the clock by which the bridge counts its commands.
+    const options = { clock: api.clock, chance: () => 0 }
+    const client = follow(api, { subscriptions: sixteen, ...options })
+    const live = (count: number) =>
+      until(
+        () =>
+          client.messages.filter(({ type }) => type === 'live').length === count ||
+          client.types().includes('disconnected'),
+      )
+    // The first of the eight authenticates.
+    for (const count of [7, 15, 16]) {
+      await live(count)
+      expect(client.types()).not.toContain('disconnected')
+      api.clock.advance(1100)
+    }
+    expect(client.stream.state).toBe('live')
+    for (const id of Object.keys(sixteen)) client.stream.subscribe({ id, filter: { types: ['published'] } })
+    for (const count of [23, 31, 32]) {
+      await live(count)
+      expect(client.types()).not.toContain('disconnected')
+      api.clock.advance(1100)
+    }
+    expect(client.stream.state).toBe('live')
+    expect(client.types().filter((type) => type === 'connected')).toHaveLength(1)
+    client.stream.close()
+    expect(await client.ended).toBeNull()
+  })
+
+  test('that end and begin between two commands never exceed what a connection may have', () => {
+    const subscriptions = new Subscriptions(10)
+    for (const id of Object.keys(sixteen)) subscriptions.set(id, {})
+    subscriptions.connected()
+    expect(commandsOf(subscriptions)).toHaveLength(16)
+    subscriptions.delete('1')
+    subscriptions.set('more', {})
+    subscriptions.delete('2')
+    subscriptions.set('1', {})
+    expect(commandsOf(subscriptions).map(({ action, id }) => [action, id])).toEqual([
+      ['unsubscribe', '2'],
+      ['subscribe', 'more'],
+      ['subscribe', '1'],
+    ])
+    subscriptions.delete('more')
+    subscriptions.set('brief', {})
+    expect(subscriptions.delete('brief')).toBe(true)
+    expect(commandsOf(subscriptions)).toEqual([{ action: 'unsubscribe', id: 'more' }])
+  })
+
+  test('have no resume point once they have ended, also where messages of theirs still come', async () => {
+    await using api = await startApi({ count: 5 })
+    const subscriptions = { one: { from: 'earliest' }, two: { from: 'earliest' } } as const
+    const stream = connect({ url: api.url, token: TOKEN, subscriptions })
+    await until(() => stream.state === 'live')
+    stream.unsubscribe('one')
+    const client = followed(stream)
+    await client.next('live', 2)
+    await until(() => stream.cursors.two === api.store.reader.cursorAt(5))
+    expect(sequences(client, 'one')).toEqual(range(1, 5))
+    expect(stream.cursors).toEqual({ two: api.store.reader.cursorAt(5) })
+    stream.close()
+    await client.ended
+  })
+
   test('are refused where they cannot be meant', async () => {
     const options = { url: 'http://127.0.0.1:9', token: TOKEN }
-    const sixteen = Object.fromEntries(range(1, 16).map((id) => [`${id}`, {}]))
     expect(() => connect({ ...options, subscriptions: {} })).toThrow(TypeError)
     const both = { ...options, subscriptions: sixteen, filter: {} } as unknown as ConnectOptions
     expect(() => connect(both)).toThrow(/filter belongs into/)
@@ -129,18 +203,44 @@ describe('a filter that changes in place', () => {
         json: '{}',
       }) as StreamMessage
     subscriptions.set(undefined, { from: 'earliest', filter: { q: 'one' } })
-    expect(subscriptions.commands()).toEqual([
+    subscriptions.connected()
+    expect(commandsOf(subscriptions)).toEqual([
       { action: 'subscribe', from: 'earliest', filter: { q: 'one' } },
     ])
     subscriptions.answered(undefined)
-    expect(subscriptions.take(event(1))).toBe(true)
+    expect(subscriptions.take(event(1))).not.toBeNull()
     subscriptions.set(undefined, { filter: { q: 'other' } })
     const changed = { action: 'subscribe', from: { after: 'c1' }, filter: { q: 'other' } }
-    expect(subscriptions.command(undefined)).toEqual(changed)
-    expect(subscriptions.take(event(3))).toBe(false)
-    expect(subscriptions.commands()).toEqual([changed])
-    expect(subscriptions.take(event(2))).toBe(true)
-    expect(subscriptions.take(event(3))).toBe(true)
+    expect(commandsOf(subscriptions)).toEqual([changed])
+    expect(subscriptions.take(event(3))).toBeNull()
+    subscriptions.connected()
+    expect(commandsOf(subscriptions)).toEqual([changed])
+    expect(subscriptions.take(event(2))).not.toBeNull()
+    expect(subscriptions.take(event(3))).not.toBeNull()
+  })
+
+  test('before the first message waits for it, so that an event between the two commands is not lost', async () => {
+    await using api = await startApi({ count: 5 })
+    /** Changes the filter when the bridge has answered the first command, and before its first resume point arrives. */
+    class Early extends WebSocket {
+      constructor(url: string, protocols: string[]) {
+        super(url, protocols)
+        let hasChanged = false
+        this.addEventListener('message', ({ data }) => {
+          if (hasChanged || !`${data}`.includes('"type":"subscribed"')) return
+          hasChanged = true
+          api.store.grow(1)
+          client.stream.subscribe({ filter: { types: ['published'] } })
+        })
+      }
+    }
+    const client = follow(api, { WebSocket: Early })
+    await until(() => client.stream.state === 'live')
+    api.store.grow(1)
+    await until(() => sequences(client).includes(7))
+    expect(sequences(client)).toEqual([6, 7])
+    client.stream.close()
+    await client.ended
   })
 
   test('with a start of its own begins there, with events that came before too', async () => {
