@@ -11,7 +11,7 @@ import { type Authenticate, bearerToken, callerOf, requireScope } from './auth.t
 import { readJsonBody, refuseBody } from './body.ts'
 import { checkUrl, checkUrlLength } from './limits.ts'
 import { Query } from './parameters.ts'
-import { EVENT_STREAM_HEADERS, HttpProblem, problemAnswer, problemOf } from './problem.ts'
+import { HttpProblem, problemAnswer, problemOf } from './problem.ts'
 import { RATE_HEADERS, type RateHeaders, type RateLimits } from './rate-limits.ts'
 import type { AnyRoute, OpenCall } from './route.ts'
 
@@ -326,22 +326,30 @@ function sendProblem(request: IncomingMessage, response: ServerResponse, problem
     request.socket.destroy()
     return
   }
-  const { headers, body } = problemAnswer(problem)
-  const { eventStream } = problem.parts
-  if (eventStream !== undefined) {
-    response.writeHead(200, EVENT_STREAM_HEADERS).end(eventStream)
-    return
-  }
+  const { status, headers, body } = problemAnswer(problem)
   const { Connection: own } = headers
   // A header Connection of ours takes the place of Node's, which would say that the connection ends.
   if (own !== undefined && own !== 'close' && !response.shouldKeepAlive) headers.Connection = `${own}, close`
-  response.writeHead(problem.status, headers)
-  if (request.complete || response.shouldKeepAlive) {
+  response.writeHead(status, headers)
+  endAnswer(request, response, own, body)
+}
+
+/**
+ * Ends an answer whose headers are set; `connection`: the header Connection among them. Where the connection ends with the
+ * answer, a client that still sends its body would see a reset instead. So the rest of the body is read first; the
+ * listener's time limit of a request bounds that.
+ */
+export function endAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  connection: string | undefined,
+  body: string,
+): void {
+  // Of a header `close` of ours `shouldKeepAlive` knows nothing.
+  if (request.complete || (response.shouldKeepAlive && connection !== 'close')) {
     response.end(body)
     return
   }
-  // Node would close the connection at the end of the answer. A client that still sends its body would see a reset
-  // instead of the answer, so the rest of the body is read first; the listener's time limit of a request bounds that.
   response.write(body)
   request.on('close', () => response.end())
   request.resume()

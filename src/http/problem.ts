@@ -153,16 +153,21 @@ export function problemOf(error: unknown): HttpProblem | null {
   }
 }
 
-/** The headers and the body of an error answer. */
+/** The status, the headers and the body of an error answer. */
 export function problemAnswer({ code, parts, message }: HttpProblem): {
+  status: number
   headers: Record<string, string>
   body: string
 } {
+  if (parts.eventStream !== undefined) {
+    return { status: 200, headers: { ...parts.headers, ...EVENT_STREAM_HEADERS }, body: parts.eventStream }
+  }
   const [status, title] = problemCodes[code]
   const type = `urn:disclosure-bridge:problem:${code}`
   const errors = parts.errors ?? []
   const body = JSON.stringify({ type, title, status, detail: message, code, errors, ...parts.extra })
   return {
+    status,
     headers: {
       ...parts.headers,
       'Content-Type': 'application/problem+json; charset=utf-8',

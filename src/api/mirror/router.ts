@@ -4,6 +4,7 @@
  */
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
 import { ITEMS_PATH } from '../../core/upstream-paths.ts'
+import { endAnswer } from '../../http/app.ts'
 import { type ProblemCode, problemCodes, problemOf } from '../../http/problem.ts'
 import { findMember } from '../../upstream/split-items.ts'
 import { unknownWarnings } from './parameters.ts'
@@ -127,10 +128,10 @@ function errorAnswers(
       if (error.retryAfterSeconds !== null) response.set('retry-after', error.retryAfterSeconds.toString())
       deliver(response.status(error.status), error.body)
     } else if (problem !== null) {
-      response
-        .status(problem.status)
-        .set({ ...problem.parts.headers })
-        .end(errorBody(problem.message, hints[problem.code] ?? problemCodes[problem.code][2]))
+      const { headers } = problem.parts
+      const body = errorBody(problem.message, hints[problem.code] ?? problemCodes[problem.code][2])
+      response.status(problem.status).set({ ...headers })
+      endAnswer(request, response, headers?.Connection, body)
     } else if (error instanceof URIError) {
       options.onRefused?.('parameter_invalid')
       response.status(400).end(errorBody('the path cannot be decoded', 'Percent-encode it as UTF-8.'))

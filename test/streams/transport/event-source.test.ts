@@ -31,6 +31,7 @@ async function connect(api: ApiServer, ticket: string, lastId = '', query = '') 
   const names = () => messages.map(({ event }) => event)
   return {
     status: response.status,
+    headers: response.headers,
     messages,
     parser,
     isOver,
@@ -152,6 +153,8 @@ describe('an EventSource with a ticket', () => {
       for (let count = 0; count < BURST_SECONDS; count += 1) expect((await events()).status).toBe(400)
       const refused = await connect(api, ticket)
       expect([refused.status, await refused.isOver, refused.parser.retryMs]).toEqual([200, true, 5000])
+      expect(refused.headers.get('ratelimit-remaining')).toBe('0')
+      expect(refused.headers.get('content-type')).toMatch(/^text\/event-stream/)
       const answer = await events()
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1'])
       expect(answer.headers.get('ratelimit-remaining')).toBe('0')
