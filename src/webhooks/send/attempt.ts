@@ -10,7 +10,7 @@ import type { Borrowed, Pools } from '../address/pools.ts'
 import type { Resolve } from '../address/resolver.ts'
 import type { AddressRules } from '../address/rules.ts'
 import { type AttemptPhase, AttemptTimer } from './attempt-timer.ts'
-import { type ExchangeEnd, type ExchangeStep, exchange, type Post, STOPPED } from './exchange.ts'
+import { type ExchangeEnd, exchange, type Post, STOPPED } from './exchange.ts'
 
 /** Limits of an attempt, ms. */
 export const attemptLimits = {
@@ -24,6 +24,9 @@ export const attemptLimits = {
 
 /** Most addresses of one name that are tried. */
 const MOST_ADDRESSES = 4
+
+/** A connection that ends so soon after a request has left was most likely ended before, by its receiver. */
+const LOST_WITHIN_MS = 1_000
 
 /** What an attempt needs of the process. */
 export interface AttemptMeans {
@@ -77,7 +80,7 @@ export async function attemptDelivery(
 
 /**
  * Tries one address after the other until one is connected to; each gets its share of the time that is left. A request that was
- * lost with a connection that had idled is sent once more, over a new one.
+ * lost with a connection that had idled is sent once more, over a new one. Where that cannot be made, the first one counts.
  */
 async function overAddresses(
   addresses: readonly string[],
@@ -92,45 +95,48 @@ async function overAddresses(
   let end: ExchangeEnd = { kind: 'failed', fault: 'connect', detail: 'no address' }
   for (let at = 0; at < count; at++) {
     if (!post.mayLeave()) return STOPPED
-    const isLast = at === count - 1
-    const share = new AbortController()
-    const shareMs = (untilMs - clock.now()) / (count - at)
-    const endShare = isLast ? () => undefined : clock.after(shareMs, () => share.abort())
-    const signal = isLast ? timer.signal : AbortSignal.any([timer.signal, share.signal])
-    const onStep = (step: ExchangeStep): void => {
-      endShare()
-      if (step === 'sending') timer.enter('head', attemptLimits.wholeMs)
-      else timer.enter('body', attemptLimits.bodyMs)
-    }
     const address = addresses[at] ?? ''
+    const shareMs = at === count - 1 ? null : (untilMs - clock.now()) / (count - at)
+    const limits = { shareMs, clock, timer }
     const borrowed = pools.borrow(target, address)
-    end = await overConnection(borrowed, sent, signal, onStep)
+    end = await overConnection(borrowed, sent, limits)
     // The receiver most likely ended the connection for its idling, and has read nothing. If it has, it knows the `webhook-id`.
-    if (isUnanswered(end, timer) && borrowed.hadIdled() && post.mayLeave()) {
+    if (isLost(end, timer) && borrowed.hadIdled() && post.mayLeave()) {
       timer.enter('connect', attemptLimits.connectMs)
-      end = await overConnection(pools.borrow(target, address, 'new'), sent, signal, onStep)
+      const again = await overConnection(pools.borrow(target, address, 'new'), sent, limits)
+      if (isSent(timer)) return again
+      timer.enter('head', attemptLimits.wholeMs)
+      return end
     }
-    endShare()
     const unconnected = end.kind === 'failed' && timer.phase === 'connect' && end.fault !== 'blocked'
     if (!unconnected || timer.signal.aborted) return end
   }
   return end
 }
 
+/** One exchange. Until the request leaves it has `shareMs`; null: as long as the attempt. */
 async function overConnection(
   { dispatcher, release }: Borrowed,
   post: Post,
-  signal: AbortSignal,
-  onStep: (step: ExchangeStep) => void,
+  { shareMs, clock, timer }: { shareMs: number | null; clock: Clock; timer: AttemptTimer },
 ): Promise<ExchangeEnd> {
-  const end = await exchange(dispatcher, post, signal, onStep)
+  const share = new AbortController()
+  const endShare = shareMs === null ? () => undefined : clock.after(shareMs, () => share.abort())
+  const signal = shareMs === null ? timer.signal : AbortSignal.any([timer.signal, share.signal])
+  const end = await exchange(dispatcher, post, signal, (step) => {
+    endShare()
+    if (step === 'sending') timer.enter('head', attemptLimits.wholeMs)
+    else timer.enter('body', attemptLimits.bodyMs)
+  })
+  endShare()
   release(end.kind === 'answered' ? 'again' : 'end')
   return end
 }
 
-/** The request left, and its connection ended before a byte of an answer. */
-function isUnanswered(end: ExchangeEnd, { phase }: AttemptTimer): boolean {
-  return end.kind === 'failed' && end.fault === 'connect' && phase === 'head'
+/** The request left, and at once its connection ended, before a byte of an answer. */
+function isLost(end: ExchangeEnd, { phase, phaseMs }: AttemptTimer): boolean {
+  const isUnanswered = end.kind === 'failed' && end.fault === 'connect' && phase === 'head'
+  return isUnanswered && phaseMs < LOST_WITHIN_MS
 }
 
 function notChecked(

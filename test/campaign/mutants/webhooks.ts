@@ -129,8 +129,8 @@ export const webhookMutants: readonly Mutant[] = [
   {
     name: 'every-lost-request-again',
     file: 'src/webhooks/send/attempt.ts',
-    before: 'isUnanswered(end, timer) && borrowed.hadIdled()',
-    after: 'isUnanswered(end, timer)',
+    before: 'isLost(end, timer) && borrowed.hadIdled()',
+    after: 'isLost(end, timer)',
     breaks:
       'A receiver that breaks its connections is tried by the schedule: only what idled is replaced at once.',
     killedBy: {

@@ -1,6 +1,9 @@
 /** Tests attempts over a kept connection that its receiver ends at the moment when the request leaves. */
-import { createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
+import { addressRules } from '../../../src/webhooks/address/rules.ts'
+import { isSent } from '../../../src/webhooks/send/attempt.ts'
+import { until } from '../../support/http/api-server.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 import { createTrial, type Trial } from '../attempts/attempts.ts'
 
@@ -21,8 +24,11 @@ afterEach(async () => {
 })
 
 /** A receiver on a real socket, and a first delivery to it, whose connection is kept. */
-async function start(onRequest = (socket: Socket, _count: number): void => void socket.write(ANSWER)) {
-  sender = createTrial({ clock })
+async function start(
+  onRequest = (socket: Socket, _count: number): void => void socket.write(ANSWER),
+  options: Parameters<typeof createTrial>[0] = {},
+) {
+  sender = createTrial({ clock, ...options })
   sockets = []
   requests = 0
   server = createServer((socket) => {
@@ -82,6 +88,57 @@ test('it is not sent once more where it may not leave any more', async () => {
   const report = await send({ isEnded: true, permits: AT_THE_LAST_MOMENT })
   expect(report).toMatchObject({ end: lost, phase: 'head' })
   expect([sockets.length, requests]).toEqual([1, 1])
+})
+
+test.each([
+  [999, 3],
+  [1_000, 2],
+])(
+  'one whose connection ends %i ms after it was read makes %i requests with the first',
+  async (afterMs, count) => {
+    await start((socket, number) => {
+      if (number !== 2) return void socket.write(ANSWER)
+      clock.advance(afterMs)
+      socket.destroy()
+    })
+    clock.advance(1_000)
+    await send()
+    expect(requests).toBe(count)
+  },
+)
+
+const noSocketLeft = Object.assign(new Error('EMFILE'), { code: 'EMFILE' })
+
+test.each([
+  ['refused', () => connect(1, '127.0.0.2'), 0],
+  ['not made for want of open files', () => new Socket().destroy(noSocketLeft), 0],
+  ['never made', () => new Socket(), 5_000],
+])('where the new connection is %s, the request that has left counts', async (_what, dialAgain, waitsMs) => {
+  const dialled: string[] = []
+  await start(undefined, {
+    dial: (address, port) => (dialled.push(address) === 1 ? connect(port, address) : dialAgain()),
+  })
+  clock.advance(1_000)
+  const sent = send({ isEnded: true })
+  await until(() => dialled.length === 2)
+  clock.advance(waitsMs)
+  const report = await sent
+  expect(report).toMatchObject({ end: lost, phase: 'head' })
+  expect(isSent(report)).toBe(true)
+})
+
+test('the new connection to the first of two addresses has its share of the time, not all', async () => {
+  const dialled: string[] = []
+  await start(undefined, {
+    rules: addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: [443] }),
+    answers: [['127.0.0.2', '127.0.0.4']],
+    dial: (address, port) => (dialled.push(address) === 1 ? connect(port, address) : new Socket()),
+  })
+  clock.advance(1_000)
+  const sent = send({ isEnded: true })
+  await until(() => dialled.length === 2)
+  clock.advance(2_500)
+  expect(await sent).toMatchObject({ end: lost, phase: 'head', durationMs: 2_500 })
 })
 
 test('one that was answered with a byte is not sent once more', async () => {
