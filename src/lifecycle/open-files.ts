@@ -12,11 +12,11 @@ const OWN_SHARE = 1 / 4
 /** Connections of the ops listener, counted among the own ones. An eighth where few may be opened. */
 const OPS_CONNECTIONS = 256
 const OPS_SHARE = 1 / 8
-/** Incoming connections that are no streams: a quarter of what is left where few may be opened. */
+/** Incoming connections that are no streams: a quarter of the incoming ones where they are few. */
 const OTHER_INCOMING = 250
 const OTHER_INCOMING_SHARE = 1 / 4
 /** Outgoing webhook connections, as a share of all files and at most: each takes some 40 KB. */
-const OUTGOING_SHARE = 0.4
+const OUTGOING_SHARE = 2 / 5
 const MOST_OUTGOING = 8192
 
 /** What the files are divided by. */
@@ -39,31 +39,45 @@ export interface FileBudget {
   outgoing: number
 }
 
-/** The shares under a limit of open files; null = unknown, taken as sufficient. */
+/** The shares under a limit of open files; null = unknown, taken as sufficient. More files lower none of them. */
 export function divideFiles(openFiles: number | null, { streams: wanted, delivers }: FileNeeds): FileBudget {
   if (openFiles === null) {
     const outgoing = delivers ? MOST_OUTGOING : 0
     return { streams: wanted, warning: null, incoming: null, ops: OPS_CONNECTIONS, outgoing }
   }
-  const streams = Math.max(1, Math.min(wanted, openFiles - SPARE_FILES))
-  const shared = openFiles - Math.min(OWN_FILES, Math.floor(openFiles * OWN_SHARE))
-  const others = Math.min(OTHER_INCOMING, Math.floor(shared * OTHER_INCOMING_SHARE))
-  const most = Math.min(MOST_OUTGOING, Math.floor(openFiles * OUTGOING_SHARE), shared - streams - others)
-  const outgoing = delivers ? Math.max(1, most) : 0
+  const { streams: most, incoming, outgoing } = connectionsUnder(openFiles, delivers)
+  const streams = Math.min(wanted, most)
+  const ops = Math.max(1, Math.min(OPS_CONNECTIONS, Math.floor(openFiles * OPS_SHARE)))
+  if (streams === wanted) return { streams, warning: null, incoming, ops, outgoing }
+  const beside = delivers ? `, beside ${outgoing} webhook attempts at a time` : ''
+  const warning =
+    `this process may open ${openFiles} files, so it serves ${streams} streams instead of ${wanted}${beside}; ` +
+    `raise the limit to ${filesFor(wanted, delivers)} (ulimit -n, LimitNOFILE) or lower BRIDGE_STREAM_MAX_CLIENTS`
+  return { streams, warning, incoming, ops, outgoing }
+}
+
+/** Connections of each kind; `streams`: as many as there may be. */
+function connectionsUnder(
+  openFiles: number,
+  delivers: boolean,
+): Pick<FileBudget, 'streams' | 'outgoing'> & { incoming: number } {
+  const own = Math.min(OWN_FILES, openFiles * OWN_SHARE)
+  const outgoing = delivers ? Math.min(MOST_OUTGOING, openFiles * OUTGOING_SHARE) : 0
+  // Rounded down together: else one file more could take one from them.
+  const incoming = openFiles - Math.floor(own + outgoing)
+  const others = Math.min(OTHER_INCOMING, Math.floor(incoming * OTHER_INCOMING_SHARE))
   return {
-    streams,
-    warning: streams < wanted ? lowered(openFiles, streams, wanted) : null,
-    incoming: Math.max(1, shared - outgoing),
-    ops: Math.max(1, Math.min(OPS_CONNECTIONS, Math.floor(openFiles * OPS_SHARE))),
-    outgoing,
+    streams: Math.max(1, Math.min(openFiles - SPARE_FILES, incoming - others)),
+    incoming: Math.max(1, incoming),
+    outgoing: delivers ? Math.max(1, Math.floor(outgoing)) : 0,
   }
 }
 
-function lowered(openFiles: number, streams: number, wanted: number): string {
-  return (
-    `this process may open ${openFiles} files, so it serves ${streams} streams instead of ${wanted}; ` +
-    `raise the limit to ${wanted + SPARE_FILES} (ulimit -n, LimitNOFILE) or lower BRIDGE_STREAM_MAX_CLIENTS`
-  )
+/** The lowest limit under which there may be so many streams. */
+function filesFor(streams: number, delivers: boolean): number {
+  let openFiles = streams + SPARE_FILES
+  while (connectionsUnder(openFiles, delivers).streams < streams) openFiles += 1
+  return openFiles
 }
 
 /** The limit of open files in the text of `/proc/self/limits`; null where it has none. */

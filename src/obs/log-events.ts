@@ -135,7 +135,7 @@ export const logEvents = {
   'stream.failed':
     'A WebSocket or server-sent event (SSE) connection was ended by an internal error of the bridge.',
   'streams.capacity_lowered':
-    'The limit of open files allows fewer streams and pulls than the settings ask for; the limit was lowered.',
+    'The limit of open files allows fewer streams and pulls than the settings ask for, beside the webhook attempts of this process; the limit was lowered.',
   'token.created': 'An access token was created through the API; `by` names the access token that was used.',
   'token.deleted': 'An access token was deleted through the API; `by` names the access token that was used.',
   'token.last_use_not_stored':

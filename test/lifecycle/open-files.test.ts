@@ -6,7 +6,7 @@ const STREAMS = 10_000
 const needs = (delivers: boolean) => ({ streams: STREAMS, delivers })
 
 test('the streams are those of the settings if enough files may be opened, or the limit is unknown', () => {
-  expect(divideFiles(11_000, needs(true))).toMatchObject({ streams: STREAMS, warning: null })
+  expect(divideFiles(11_000, needs(false))).toMatchObject({ streams: STREAMS, warning: null })
   expect(divideFiles(null, needs(true))).toEqual({
     streams: STREAMS,
     warning: null,
@@ -23,11 +23,21 @@ test('they are fewer under a lower limit, with the remedy', () => {
   expect(divideFiles(256, needs(false)).streams).toBe(1)
 })
 
+test('beside webhook attempts they are fewer, and the remedy is the lowest limit that is enough', () => {
+  const { streams, warning } = divideFiles(4096, needs(true))
+  expect(streams).toBe(1708)
+  expect(warning).toMatch(/1708 streams instead of 10000, beside 1638 webhook attempts.* 17916 \(ulimit/)
+  expect(divideFiles(17_915, needs(true)).streams).toBe(STREAMS - 1)
+  expect(divideFiles(17_916, needs(true))).toMatchObject({ streams: STREAMS, warning: null })
+})
+
 test.each([
   [256, 90, 102, 32],
   [600, 210, 240, 75],
   [1024, 359, 409, 128],
-  [11_000, 10_250, 250, 256],
+  [2000, 700, 800, 250],
+  [4096, 1958, 1638, 256],
+  [11_000, 6100, 4400, 256],
   [20_000, 11_500, 8000, 256],
   [524_288, 515_596, 8192, 256],
 ])('%i files are %i for incoming connections and %i for deliveries', (openFiles, incoming, outgoing, ops) => {
@@ -47,6 +57,29 @@ test('all shares together are never more than the files, and every one has some'
         expect(own - ops).toBeGreaterThanOrEqual(Math.min(244, Math.floor(openFiles / 8)))
         expect(incoming).toBeGreaterThan(streams)
         expect(outgoing > 0).toBe(delivers)
+      },
+    ),
+  )
+})
+
+test('more files lower no share, and webhook attempts always have two fifths, 8,192 at most', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 64, max: 40_000 }),
+      fc.integer({ min: 1, max: 3 }),
+      fc.integer({ min: 1, max: 20_000 }),
+      fc.boolean(),
+      (openFiles, more, wanted, delivers) => {
+        const fewer = divideFiles(openFiles, { streams: wanted, delivers })
+        const { streams, incoming, ops, outgoing } = divideFiles(openFiles + more, {
+          streams: wanted,
+          delivers,
+        })
+        expect(streams).toBeGreaterThanOrEqual(fewer.streams)
+        expect(incoming ?? 0).toBeGreaterThanOrEqual(fewer.incoming ?? 0)
+        expect(ops).toBeGreaterThanOrEqual(fewer.ops)
+        expect(outgoing).toBeGreaterThanOrEqual(fewer.outgoing)
+        if (delivers) expect(fewer.outgoing).toBe(Math.min(8192, Math.floor((openFiles * 2) / 5)))
       },
     ),
   )

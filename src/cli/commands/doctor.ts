@@ -70,7 +70,10 @@ async function examine(
     checkNode(process.version),
     { ...data, finding: `${data.finding}${held}` },
     ...checkPrivacy(settings.dataDir),
-    checkOpenFiles(settings.streamMaxClients, openFilesLimit()),
+    checkOpenFiles(
+      { streams: settings.streamMaxClients, delivers: settings.roles.includes('webhooks') },
+      openFilesLimit(),
+    ),
   ]
   const bridge = await checkBridge(settings, holder, clock, signal)
   const upstream =

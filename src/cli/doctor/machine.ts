@@ -4,7 +4,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { messageOf } from '../../errors.ts'
-import { divideFiles } from '../../lifecycle/open-files.ts'
+import { divideFiles, type FileNeeds } from '../../lifecycle/open-files.ts'
 import { isOpenToOthers, openToOthers } from '../../log-embedded/private-files.ts'
 import { ENV_FILE } from '../../settings/environment.ts'
 import { bytesText, counted } from '../terminal/text.ts'
@@ -65,16 +65,20 @@ export function checkPrivacy(dataDir: string, envFile = ENV_FILE): Finding[] {
   })
 }
 
-/** Whether the limit of open files allows the configured number of streams. `openFiles` null: the limit is unknown. */
-export function checkOpenFiles(configured: number, openFiles: number | null): Finding {
-  const { streams, warning } = divideFiles(openFiles, { streams: configured, delivers: false })
+/**
+ * Whether the limit of open files allows the configured number of streams, beside webhook attempts where the bridge delivers.
+ * `openFiles` null: the limit is unknown.
+ */
+export function checkOpenFiles(needs: FileNeeds, openFiles: number | null): Finding {
+  const { streams, outgoing, warning } = divideFiles(openFiles, needs)
+  const beside = needs.delivers ? `, beside ${outgoing} webhook attempts at a time` : ''
   if (warning === null) {
-    const limit = openFiles === null ? 'the limit is unknown on this system' : `${openFiles} may be open`
-    return fine('files', limit)
+    const limit = `${openFiles} may be open: enough for ${streams} streams${beside}`
+    return fine('files', openFiles === null ? 'the limit is unknown on this system' : limit)
   }
   return warn(
     'files',
-    `${openFiles} may be open: enough for ${streams} streams, not for ${configured}`,
+    `${openFiles} may be open: enough for ${streams} streams, not for ${needs.streams}${beside}`,
     'raise the limit (ulimit -n, LimitNOFILE), or lower BRIDGE_STREAM_MAX_CLIENTS',
   )
 }

@@ -43,11 +43,24 @@ test('a file in place of the data directory, or above it, fails', () => {
 })
 
 test('a limit of open files below the streams is a warning with both remedies', () => {
-  expect(checkOpenFiles(10_000, 11_000).level).toBe('ok')
-  expect(checkOpenFiles(10_000, null).level).toBe('ok')
-  expect(checkOpenFiles(10_000, 4096)).toMatchObject({
+  const needs = { streams: 10_000, delivers: false }
+  expect(checkOpenFiles(needs, 11_000).level).toBe('ok')
+  expect(checkOpenFiles(needs, null).level).toBe('ok')
+  expect(checkOpenFiles(needs, 4096)).toMatchObject({
     level: 'warn',
     finding: expect.stringContaining('3096 streams'),
     todo: expect.stringMatching(/ulimit.*BRIDGE_STREAM_MAX_CLIENTS/),
+  })
+})
+
+test('where the bridge delivers to webhooks, the attempts that fit beside the streams are named', () => {
+  const needs = { streams: 10_000, delivers: true }
+  expect(checkOpenFiles(needs, 11_000)).toMatchObject({
+    level: 'warn',
+    finding: expect.stringContaining('5850 streams, not for 10000, beside 4400 webhook attempts'),
+  })
+  expect(checkOpenFiles(needs, 20_000)).toMatchObject({
+    level: 'ok',
+    finding: expect.stringContaining('10000 streams, beside 8000 webhook attempts'),
   })
 })
