@@ -17,7 +17,7 @@ export function holdYoungGeneration(): void {
 
 /**
  * Lets it grow to the limit in one step, also after V8 has made it small again in idle time. While `needsMore` it grows as
- * V8 likes: work that makes many objects for long, such as deliveries to webhooks, takes a fifth less time so.
+ * V8 likes: work that makes many objects for long, such as many deliveries to webhooks, takes a fifth less time so.
  */
 export function limitYoungGeneration(needsMore: () => boolean): Disposable {
   const allow = (): void =>

@@ -31,6 +31,8 @@ const CHECK_MS = 1000
 const DELETED_ROWS_CHECK_MS = 30_000
 /** Share of the process's drain time for deliveries; the shards are released in the rest. */
 const DRAIN_SHARE = 0.8
+/** So many attempts under way make more objects than the usual space for new ones takes well. Two usual endpoints have them. */
+const MANY_ATTEMPTS = 16
 
 /** What the role needs of the process. */
 export interface WebhooksOptions extends Omit<EndpointWorkerOptions, 'events' | 'starts'> {
@@ -104,9 +106,9 @@ export class Webhooks {
     return this.#stuck() === null
   }
 
-  /** Whether attempts are under way. */
+  /** Whether many attempts are under way. */
   isDelivering(): boolean {
-    return this.#places.taken > 0
+    return this.#places.taken >= MANY_ATTEMPTS
   }
 
   /** Sets the gauges: pending deliveries and endpoints by status. */

@@ -264,6 +264,23 @@ describe('the webhook role', () => {
     expect(webhooks.isWell()).toBe(true)
   })
 
+  test('counts as delivering from sixteen attempts under way on, not for one receiver that hangs', async () => {
+    const answers: (() => void)[] = []
+    await using receiver = await startReceiver((response) => {
+      answers.push(() => response.writeHead(204).end())
+    })
+    const { webhooks, endpoints, scripted } = await startRole(createMemoryLog(), systemClock)
+    await endpoints.create(wanted({ url: receiver.url, maxConcurrency: 64 }))
+    for (let count = 0; count < 15; count++) scripted.add({})
+    await until(() => answers.length === 15)
+    expect(webhooks.isDelivering()).toBe(false)
+    scripted.add({})
+    await until(() => answers.length === 16)
+    expect(webhooks.isDelivering()).toBe(true)
+    for (const answer of answers) answer()
+    await until(() => !webhooks.isDelivering())
+  })
+
   test('sends nothing to an endpoint whose secret no key opens, logs that, and delivers once it is rotated', async () => {
     const log = createMemoryLog()
     await using receiver = await startReceiver()
