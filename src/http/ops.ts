@@ -34,10 +34,14 @@ export function createOpsApp({ checks, metrics, logger }: OpsOptions): Express {
   app.get('/healthz', (_request, response) => {
     sendJson(response, 200, bodyOf({ ready: true, checks: { process: true } }))
   })
+  // Those that have thrown. Anybody may ask as often as he likes, so each is logged once until it passes again.
+  const broken = new Set<string>()
   app.get('/readyz', (_request, response) => {
     const health = checkHealth(checks, (check, error) => {
-      logger.error('readiness.check_failed', { check, error })
+      if (!broken.has(check)) logger.error('readiness.check_failed', { check, error })
+      broken.add(check)
     })
+    for (const check of broken) if (Number(health.checks[check]) === 1) broken.delete(check)
     sendJson(response, health.ready ? 200 : 503, bodyOf(health))
   })
   app.get('/metrics', async (_request, response) => {

@@ -108,6 +108,8 @@ export const logEvents = {
   'quota.drift_resolved':
     'The use of the request quota reported by the upstream matches the count of this bridge again.',
   'quota.spent': 'The weekly request quota is used up by our count; polling stops until units become free.',
+  'readiness.check_failed':
+    'The check `check` of `/readyz` failed because of an internal error of the bridge; it counts as not passed. It is logged once until the check passes again.',
   'replica.damaged':
     'The local copy of the event log was damaged and discarded; it is filled again from Kafka. Nothing is lost; check the disk if it repeats.',
   'replica.not_pruned':
@@ -117,8 +119,6 @@ export const logEvents = {
     'The local copy of the event log belonged to another log and was discarded; it is filled again from Kafka.',
   'settings.read': 'The effective settings of this process; secrets are left out.',
   'settings.warning': 'A setting is valid but probably not what was intended; `warning` says why.',
-  'readiness.check_failed':
-    'A check of `/readyz` failed because of an internal error of the bridge; it counts as not passed.',
   'shard.lost': 'This process stopped delivering webhooks for one shard of endpoints; `reason` says why.',
   'shards.assigned':
     'The set of webhook endpoint shards that this process delivers for has changed; `count` is how many it has now.',

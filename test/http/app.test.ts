@@ -2,11 +2,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createApp } from '../../src/http/app.ts'
 import { type Authenticate, adminAuthenticate } from '../../src/http/auth.ts'
 import { type Listener, listen } from '../../src/http/listener.ts'
-import { createOpsApp } from '../../src/http/ops.ts'
 import { HttpProblem, problemCodes } from '../../src/http/problem.ts'
 import { type Route, sendJson } from '../../src/http/route.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import { createMetrics } from '../../src/obs/metrics.ts'
 import { knows } from '../support/http/callers.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { raw } from './raw.ts'
@@ -364,37 +362,5 @@ describe('the listener', () => {
     await begun.promise
     await listener.close(1)
     await cut
-  })
-})
-
-describe('the ops listener', () => {
-  test('serves liveness, readiness and metrics, and nothing else', async () => {
-    let copied = 0.42
-    const app = createOpsApp({
-      checks: { copy: () => copied },
-      metrics: createMetrics({ version: '1' }),
-      logger,
-    })
-    const listener = await listen(app, {
-      host: '127.0.0.1',
-      port: 0,
-      setting: 'X',
-      clock: systemClock,
-      logger,
-    })
-    open.push(listener)
-    expect(await (await fetch(`${listener.url}/healthz`)).json()).toEqual({
-      ready: true,
-      checks: { process: true },
-    })
-    const waiting = await fetch(`${listener.url}/readyz`)
-    expect([waiting.status, await waiting.json()]).toEqual([503, { ready: false, checks: { copy: 0.42 } }])
-    copied = 1
-    expect((await fetch(`${listener.url}/readyz`)).status).toBe(200)
-    expect(await (await fetch(`${listener.url}/metrics`)).text()).toContain(
-      'bridge_build_info{version="1"} 1',
-    )
-    expect((await ask(`${listener.url}/metric`)).body.detail).toContain('/metrics')
-    expect((await ask(`${listener.url}/metrics`, { method: 'POST' })).headers.get('allow')).toBe('GET, HEAD')
   })
 })

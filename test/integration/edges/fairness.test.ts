@@ -54,6 +54,7 @@ async function tenant(bridge: BridgeProcess, name: string): Promise<typeof beare
   return { authorization: `Bearer ${token}` }
 }
 
+// Guards against worse only: code without the present debt of a caller (test/archive/reading/search-slices.test.ts) met it too.
 test('200 searches of one token leave the webhook catch-up and the pulls of another tenant their speed', async () => {
   const bridge = await bridgeOver(80_000)
   const good = await tenant(bridge, 'good')

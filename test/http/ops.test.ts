@@ -1,0 +1,55 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { listen } from '../../src/http/listener.ts'
+import { createOpsApp } from '../../src/http/ops.ts'
+import { systemClock } from '../../src/lifecycle/clock.ts'
+import type { Check } from '../../src/obs/health.ts'
+import { createMetrics } from '../../src/obs/metrics.ts'
+import { keepingLogger } from '../support/keeping-logger.ts'
+
+/** The ops listener over one check, and what it logs. */
+async function start(copy: Check) {
+  const { logger, lines } = keepingLogger()
+  const app = createOpsApp({ checks: { copy }, metrics: createMetrics({ version: '1' }), logger })
+  const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
+  onTestFinished(() => listener.close(0))
+  const ask = (path: string, method = 'GET') => fetch(`${listener.url}${path}`, { method })
+  return { ask, lines }
+}
+
+describe('the ops listener', () => {
+  test('serves liveness, readiness and metrics, and nothing else', async () => {
+    let copied = 0.42
+    const { ask } = await start(() => copied)
+    expect(await (await ask('/healthz')).json()).toEqual({ ready: true, checks: { process: true } })
+    const waiting = await ask('/readyz')
+    expect([waiting.status, await waiting.json()]).toEqual([503, { ready: false, checks: { copy: 0.42 } }])
+    copied = 1
+    expect((await ask('/readyz')).status).toBe(200)
+    expect(await (await ask('/metrics')).text()).toContain('bridge_build_info{version="1"} 1')
+    expect(await (await ask('/metric')).json()).toMatchObject({ detail: expect.stringContaining('/metrics') })
+    expect((await ask('/metrics', 'POST')).headers.get('allow')).toBe('GET, HEAD')
+  })
+
+  test('logs a check that throws once, until it passes again', async () => {
+    let outcome = ''
+    const { ask, lines } = await start(() => {
+      if (outcome === 'throws') throw new Error('disk')
+      return outcome === 'passes'
+    })
+    const failures = () => lines.filter(({ event }) => event === 'readiness.check_failed')
+    const logged: [string, number][] = []
+    for (outcome of ['throws', 'throws', 'fails', 'throws', 'passes', 'throws']) {
+      expect((await ask('/readyz')).status).toBe(outcome === 'passes' ? 200 : 503)
+      logged.push([outcome, failures().length])
+    }
+    expect(logged).toEqual([
+      ['throws', 1],
+      ['throws', 1],
+      ['fails', 1],
+      ['throws', 1],
+      ['passes', 1],
+      ['throws', 2],
+    ])
+    expect(failures()[0]?.fields).toMatchObject({ check: 'copy' })
+  })
+})
