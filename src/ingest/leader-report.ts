@@ -5,6 +5,7 @@ import { DAY_MS } from '../core/durations.ts'
 import { quotaAt } from '../governor/quota/ledger.ts'
 import type { Completeness } from '../governor/schedule/daily-reconciliation.ts'
 import type { LeaderReport } from '../http/schemas/leader-report-schema.ts'
+import { skewsMs } from './machine/present.ts'
 import { gapOf } from './machine/publish.ts'
 import { type IngestConfig, type IngestState, nextPollAtMs } from './machine/state.ts'
 import { forecast } from './poller/ingest-metrics.ts'
@@ -52,7 +53,9 @@ export function reportOf(
 }
 
 /** The spans of the last two weeks that were not read again, ISO 8601, oldest first. */
-function recentlyUnreconciled({ head, skewMs }: IngestState, calendar: Calendar, nowMs: number) {
+function recentlyUnreconciled(state: IngestState, calendar: Calendar, nowMs: number) {
+  const { head } = state
+  const [skewMs] = skewsMs(state)
   const presentMs = nowMs + skewMs
   const ranges = unreconciledRanges(head, { calendar, presentMs, skewMs })
   return partsWithin(ranges, { fromMs: presentMs - NAMED_MS, toMs: presentMs })

@@ -3,7 +3,6 @@
  * fill reads, page by page, the items that a poll's full page left out.
  */
 import { lagOf, learn } from '../../governor/arrivals/learning.ts'
-import { skewsMs } from './present.ts'
 import type { FetchedItem, PageScan, StepContext } from './state.ts'
 
 /** Most learning time that a crash may lose, ms: each saved profile takes some 12 KB in the log. */
@@ -18,9 +17,7 @@ export function learnFromPoll(
   poll: { fromMs: number; toMs: number; items: readonly FetchedItem[]; overflowed: boolean },
 ): { fromMs: number; toMs: number } | null {
   const { state, config } = context
-  const { overflowed } = poll
-  const shiftMs = skewsMs(context)[0] - state.skewMs
-  const [fromMs, toMs] = [poll.fromMs + shiftMs, poll.toMs + shiftMs]
+  const { fromMs, toMs, overflowed } = poll
   const timesMs = poll.items.map(({ disclosure }) => disclosure.timeMs)
   const oldestMs = timesMs.reduce((oldest, timeMs) => Math.min(oldest, timeMs), toMs) + lagOf(state.profile)
   const knownMs = overflowed ? Math.min(toMs, Math.max(fromMs, oldestMs)) : fromMs

@@ -17,6 +17,7 @@ import {
 import type { PollResult } from '../../obs/metrics.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import { type Failure, oneLine, type Timing } from '../../upstream/outcome.ts'
+import { skewsMs } from './present.ts'
 import { compareQuota } from './quota-drift.ts'
 import type { StepContext } from './state.ts'
 
@@ -220,7 +221,7 @@ function judged(
  * after that moment.
  */
 function untilOpeningMs({ state, config, nowMs }: StepContext): number {
-  const presentMs = nowMs + state.skewMs
+  const presentMs = nowMs + skewsMs(state)[0]
   const { calendar } = config
   const openingMs = calendar.releaseWindow(calendar.londonDate(presentMs))?.fromMs ?? presentMs
   return openingMs > presentMs ? openingMs - presentMs : Number.POSITIVE_INFINITY

@@ -7,14 +7,14 @@ import type { StepContext } from './state.ts'
 /** The input for planning the next poll. */
 export function situationOf(context: StepContext): Situation {
   const { state, nowMs } = context
-  return { ledger: state.ledger, profile: state.profile, nowMs, skewMs: skewsMs(context)[0] }
+  return { ledger: state.ledger, profile: state.profile, nowMs, skewMs: skewsMs(state)[0] }
 }
 
 /** Plans the poll after one that was made then: the soonest by any clock that may be right. Returns when it is due. */
 export function planNextPoll(context: StepContext, polledMs: number): number {
   const { state, config } = context
   const nowMs = Math.min(context.nowMs, polledMs)
-  state.plannedSkewsMs = skewsMs(context)
+  state.plannedSkewsMs = skewsMs(state)
   const plans = state.plannedSkewsMs.map((skewMs) =>
     config.pacing.plan({ ...situationOf(context), nowMs, skewMs }),
   )
@@ -23,14 +23,15 @@ export function planNextPoll(context: StepContext, polledMs: number): number {
   return state.nextPollMs
 }
 
-/**
- * Plans again where the answer to a poll shows another clock than those it was planned by: before the first one ours. The poll
- * that was planned is never put off.
- */
-export function correctNextPoll(context: StepContext, polledMs: number): void {
-  const { nextPollMs, plannedSkewsMs } = context.state
+/** True where the answer to a poll showed another clock than those the next poll was planned by: before the first one ours. */
+export function isOtherClock({ state }: StepContext): boolean {
   const isPlanned = (skewMs: number): boolean =>
-    plannedSkewsMs.some((plannedMs) => Math.abs(plannedMs - skewMs) <= MINUTE_MS)
-  if (skewsMs(context).every(isPlanned)) return
+    state.plannedSkewsMs.some((plannedMs) => Math.abs(plannedMs - skewMs) <= MINUTE_MS)
+  return !skewsMs(state).every(isPlanned)
+}
+
+/** Plans the next poll again. The one that was planned is never put off. */
+export function correctNextPoll(context: StepContext, polledMs: number): void {
+  const { nextPollMs } = context.state
   context.state.nextPollMs = Math.min(nextPollMs, planNextPoll(context, polledMs))
 }

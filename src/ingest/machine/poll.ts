@@ -13,14 +13,14 @@ import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { learnFromPoll, savedProfile } from './arrival-learning.ts'
 import { rescanAfterPoll } from './burst.ts'
 import { blockAfter, unblock } from './failure.ts'
-import { correctNextPoll, planNextPoll } from './next-poll.ts'
+import { correctNextPoll, isOtherClock, planNextPoll } from './next-poll.ts'
 import { addFetched, overflowCause, startScan, takeShared } from './page-scan.ts'
 import { isAhead, presentMs } from './present.ts'
 import { enqueue, newGap, publish } from './publish.ts'
 import { aheadPollOf, upperBoundMs, usableCursor } from './stamped-ahead.ts'
 import type { FetchedItem, PageOutcome, ReadPage, StepContext } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
-import { upstreamTimeOf } from './upstream-clock.ts'
+import { upstreamTimesOf } from './upstream-clock.ts'
 
 /** Cursors remembered to detect a loop. */
 const CURSORS_KEPT = 500
@@ -45,6 +45,8 @@ interface Polled {
   startMs: number
   /** Up to where the cursor of the answer covers: the end of the request and its newest item, with a margin. */
   coveredToMs: number
+  /** The poll before it was dated by another clock: the time between them is not known. */
+  hasOtherClock: boolean
 }
 
 /** Sends the next poll, or the request for a new cursor. */
@@ -90,28 +92,30 @@ export function answerPoll(
     return retryPoll(context, query, { ...answer, kind: 'invalid', reason: loop }, spentMs)
   }
   const { state } = context
+  const { lastGoodPollMs } = state
   unblock(context)
   state.lastGoodPollMs = context.nowMs
   state.request = null
   const purpose = state.cursorRefused ? 'probe' : 'poll'
   context.actions.push({ type: 'tally', purpose, result: page.fresh.length > 0 ? 'new' : 'empty' })
-  const upstreamMs = upstreamTimeOf(answer)
-  const durationMs = answer.endedMs - answer.startedMs
-  const startMs = upstreamMs - Math.max(0, durationMs)
-  const { lastCleanPollMs } = state.head
+  const isFirst = lastGoodPollMs === null || state.head.lastCleanPollMs === null
   const pageCursor = usableCursor(context, page, {
-    sinceMs: lastCleanPollMs === null ? null : startMs - lastCleanPollMs,
+    sinceMs: isFirst ? null : Math.max(0, context.nowMs - lastGoodPollMs),
     isByDate: query.toMs !== undefined,
     isRepeated: isRepeated(context, query, page),
   })
-  correctNextPoll(context, answer.startedMs)
+  const { earliestMs, latestMs } = upstreamTimesOf(state, answer)
+  const startMs = earliestMs - Math.max(0, answer.endedMs - answer.startedMs)
+  const hasOtherClock = isOtherClock(context)
+  if (hasOtherClock) correctNextPoll(context, answer.startedMs)
   // A poll may take longer than the interval: other pending work is done before the next one.
   state.nextPollMs = Math.max(state.nextPollMs, context.nowMs + 1)
   const newestMs = plausibleTimes(context, page).reduce(
     (newest, timeMs) => Math.max(newest, timeMs),
-    upstreamMs,
+    latestMs,
   )
-  const polled: Polled = { query, page, pageCursor, startMs, coveredToMs: newestMs + COVER_MARGIN_MS }
+  const coveredToMs = newestMs + COVER_MARGIN_MS
+  const polled: Polled = { query, page, pageCursor, startMs, coveredToMs, hasOtherClock }
   if (state.cursorRefused) takeNewCursor(context, polled)
   else if (state.head.lastCleanPollMs === null) takeFirstCursor(context, polled)
   else takeItems(context, polled)
@@ -127,7 +131,7 @@ export function answerPoll(
       duplicates: page.duplicates,
       rejected: page.rejected.length,
       hasMore: page.hasMore ?? null,
-      durationMs,
+      durationMs: answer.endedMs - answer.startedMs,
       ...(page.warnings.length > 0 && { warnings: page.warnings }),
     },
   })
@@ -277,7 +281,8 @@ function isOfStream(
 }
 
 /** Publishes the new items of a poll, or starts a fill where the page has not all of them. */
-function takeItems(context: StepContext, { query, page, pageCursor, startMs, coveredToMs }: Polled): void {
+function takeItems(context: StepContext, polled: Polled): void {
+  const { query, page, pageCursor, startMs, coveredToMs, hasOtherClock } = polled
   const { head } = context.state
   if (query.sinceCursor !== undefined) context.state.refusedInARow = 0
   const lastCleanMs = head.lastCleanPollMs ?? startMs
@@ -286,7 +291,7 @@ function takeItems(context: StepContext, { query, page, pageCursor, startMs, cov
   const isKnown = isKnownOverflow(context, query, page)
   const overflowed = overflows(context, query, page) && !isKnown
   const observed = { fromMs: lastCleanMs, toMs: startMs, items: page.fresh, overflowed }
-  const unread = learnFromPoll(context, observed)
+  const unread = hasOtherClock ? null : learnFromPoll(context, observed)
   const first: NonNullable<PollerCommit['head']> = {
     cursor,
     lastCleanPollMs: startMs,

@@ -4,10 +4,10 @@
  * the cursor before it, and ask by date for a new one when their page fills up.
  */
 import { MINUTE_MS } from '../../core/durations.ts'
-import { doClocksAgree, latestPresentMs, observePoll, presentMs } from './present.ts'
+import { doClocksAgree, earliestPresentMs, latestPresentMs, observePoll } from './present.ts'
 import type { ReadPage, StepContext } from './state.ts'
 
-/** Where the clocks disagree, the present may be wrong by so much. Polls by date ask for as much more. */
+/** Where the clocks disagree, the one that is right may be wrong by so much. Polls by date ask for as much more. */
 const MARGIN_MS = MINUTE_MS
 /**
  * How far the present may be wrong where both clocks are right. An item further ahead hides with its cursor whatever becomes
@@ -22,7 +22,7 @@ function marginMs({ state }: StepContext): number {
 
 /** Times of the items on the last page that were ahead, as long as they are not surely over. */
 function stillAhead(context: StepContext): number[] {
-  const comeMs = presentMs(context) - marginMs(context)
+  const comeMs = earliestPresentMs(context) - marginMs(context)
   return context.state.aheadMs.filter((timeMs) => timeMs > comeMs)
 }
 
@@ -46,8 +46,8 @@ export function aheadPollOf(context: StepContext): AheadPoll {
 /**
  * Remembers which items of a poll's page are stamped ahead. `isByDate`: the poll asked within both dates, so that its page
  * shows none of them. `isRepeated`: the page may be as old as the one before it. Its newest item may have been stamped ahead
- * then, even where its time has come now. `sinceMs`: the
- * time since the poll before; null for the first. Returns the cursor of the page; null where it may not be used.
+ * then, even where its time has come now. `sinceMs`: the time since the good poll before; null for the first. Returns the
+ * cursor of the page; null where it may not be used: one kept too long costs a longer page, one taken too early loses items.
  */
 export function usableCursor(
   context: StepContext,
@@ -56,7 +56,7 @@ export function usableCursor(
 ): string | null {
   const { state } = context
   observePoll(context, page, sinceMs)
-  const latestMs = presentMs(context) + marginMs(context)
+  const latestMs = earliestPresentMs(context) + marginMs(context)
   const known = stillAhead(context)
   const ahead = page.times.filter((timeMs) => timeMs > latestMs || known.includes(timeMs))
   if (!isByDate) state.aheadMs = ahead

@@ -133,7 +133,7 @@ interface NewestItem {
 }
 
 /** Which of our clock and upstream's `Date` a new item of a poll fits: by that clock it became visible since the poll before. */
-export type Sighting = 'earlier' | 'later' | 'either' | 'neither'
+export type Sighting = 'ours' | 'date' | 'either' | 'neither'
 
 /** Everything that the poller's decisions depend on, durable or not. */
 export interface IngestState {

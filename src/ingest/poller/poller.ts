@@ -18,6 +18,7 @@ import type { UpstreamClient } from '../../upstream/client.ts'
 import type { FundCall, FundOutcome } from '../../upstream/fund-client.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Page } from '../../upstream/page.ts'
+import { skewsMs } from '../machine/present.ts'
 import type {
   IngestConfig,
   IngestState,
@@ -337,7 +338,7 @@ export class Poller {
         const nowMs = this.#nowMs()
         this.#notYetReplicated.remember(committed)
         for (const item of queued.commit.rejected ?? []) this.#rememberRejected(rejectedHash(item.raw))
-        observer.committed(queued, committed, { startMs, nowMs, skewMs: this.#state.skewMs })
+        observer.committed(queued, committed, { startMs, nowMs, skewMs: skewsMs(this.#state)[0] })
         return { type: 'committed', writer: writer.state, nowMs }
       } catch (error) {
         const broke = this.#brokenBy(error)

@@ -11,6 +11,7 @@ import { DAY_MS } from '../../core/durations.ts'
 import { type LondonDay, londonDayOf } from '../../governor/arrivals/london-day.ts'
 import { BUCKET_MS, type Ledger } from '../../governor/quota/time-buckets.ts'
 import { isReconciliationDue, isReconciliationExpired } from '../machine/daily-reconciliation.ts'
+import { skewsMs } from '../machine/present.ts'
 import type { IngestConfig, IngestState } from '../machine/state.ts'
 import { partsWithin, unreconciledRanges } from './unreconciled.ts'
 
@@ -18,11 +19,12 @@ const NOON = 12 * 60
 
 /** The reports from the first counted day to today, oldest first; none before the first good poll. */
 export function reportsOf(
-  state: Pick<IngestState, 'head' | 'ledger' | 'skewMs' | 'lastGoodPollMs'>,
+  state: Pick<IngestState, 'head' | 'ledger' | 'hasDate' | 'skewMs' | 'sightings' | 'lastGoodPollMs'>,
   config: Pick<IngestConfig, 'calendar' | 'dayWalks'>,
   nowMs: number,
 ): DayReport[] {
-  const { head, ledger, skewMs, lastGoodPollMs } = state
+  const { head, ledger, lastGoodPollMs } = state
+  const [skewMs] = skewsMs(state)
   const { countedFromMs } = head
   const { calendar } = config
   // Before the first good poll upstream's time is unknown.

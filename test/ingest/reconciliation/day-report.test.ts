@@ -21,7 +21,8 @@ function reports(
   const { nowMs = FRIDAY, skewMs = 0, ledger = new Map() } = at
   const head = { ...initialState().head, countedFromMs: FRIDAY - 2 * DAY_MS, ...changes }
   const dayWalks = at.dayWalks === null ? null : config.dayWalks
-  return reportsOf({ head, ledger, skewMs, lastGoodPollMs: nowMs }, { ...config, dayWalks }, nowMs)
+  const clocks = { hasDate: true, skewMs, sightings: [] }
+  return reportsOf({ head, ledger, ...clocks, lastGoodPollMs: nowMs }, { ...config, dayWalks }, nowMs)
 }
 
 const walked = { attempts: 0, pageCursor: null, atMs: FRIDAY - 17 * HOUR_MS }

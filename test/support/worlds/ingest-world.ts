@@ -15,6 +15,7 @@ import { countUnits, ledgerAfterRefunds, type OpenLedger } from '../../../src/go
 import { reconciliationBudget } from '../../../src/governor/schedule/daily-reconciliation.ts'
 import { plannedPacing } from '../../../src/governor/schedule/pacing.ts'
 import { rescansOf } from '../../../src/governor/schedule/rescans.ts'
+import { skewsMs } from '../../../src/ingest/machine/present.ts'
 import {
   type IngestConfig,
   type Input,
@@ -204,11 +205,10 @@ export class World {
 
   /** Items that upstream lists but that are neither in the log, nor rejected, nor inside an open gap. */
   missing(): WorldItem[] {
-    const held = new Set(this.store.events.filter((event) => !isGap(event.type)).map((event) => event.data))
-    const rejected = new Set(this.store.rejected.map((item) => item.raw))
+    const published = this.store.events.filter((event) => !isGap(event.type)).map((event) => event.data)
+    const held = new Set([...published, ...this.store.rejected.map((item) => item.raw)])
     return this.options.items.filter((item) => {
-      const text = textOf(item)
-      if (item.visibleMs > this.nowMs || held.has(text) || rejected.has(text)) return false
+      if (item.visibleMs > this.nowMs || held.has(textOf(item))) return false
       return !this.openGaps.some(
         (gap) => Date.parse(gap.from) <= item.timeMs && item.timeMs <= Date.parse(gap.to),
       )
@@ -223,8 +223,8 @@ export class World {
   }
 
   unitsSpent(): number {
-    const hours = [...this.store.ledger.values()]
-    return hours.flatMap((hour) => Object.values(hour)).reduce((sum, units) => sum + units, 0)
+    const units = [...this.store.ledger.values()].flatMap((hour) => Object.values(hour))
+    return units.reduce((sum, count) => sum + count, 0)
   }
 
   /** The state of upstream on the status page. */
@@ -232,9 +232,9 @@ export class World {
     return this.state.upstream
   }
 
-  /** What the process knows of upstream's last good answer. */
-  get lastGood(): { atMs: number | null; skewMs: number } {
-    return { atMs: this.state.lastGoodPollMs, skewMs: this.state.skewMs }
+  /** What the process knows of upstream's last good answer. `rightMs`: upstream's clock minus ours by the one that is right. */
+  get lastGood() {
+    return { atMs: this.state.lastGoodPollMs, skewMs: this.state.skewMs, rightMs: skewsMs(this.state)[0] }
   }
 
   private happens(probability = 0): boolean {
@@ -393,8 +393,8 @@ function offsetAt(offset: Offset, trueMs: number): number {
   return typeof offset === 'number' ? offset : offset(trueMs)
 }
 
-function hasStanding(
-  pair: readonly [string, StoredRevision | undefined],
-): pair is readonly [string, StoredRevision] {
+type Standing<T> = readonly [guid: string, revision: T]
+
+function hasStanding(pair: Standing<StoredRevision | undefined>): pair is Standing<StoredRevision> {
   return pair[1] !== undefined
 }

@@ -78,12 +78,13 @@ export function playBroken(
   }
   world.run(END_MS)
   look(world)
-  const contents = contentVerdict(world, upstream)
+  const isWithoutClock = draft.options.clockOffMs !== undefined && draft.options.dateOffMs !== undefined
+  const contents = contentVerdict(world, upstream, isWithoutClock)
   const { broken: late, ...liveness } = livenessOf(world, upstream, {
     plan: plans[plan],
     jumpsMs: draft.jumps.map(({ atMs }) => atMs),
     clocksApartMs: clocksApartMs(draft),
-    isWithoutClock: draft.options.clockOffMs !== undefined && draft.options.dateOffMs !== undefined,
+    isWithoutClock,
   })
   return { ...contents, ...liveness, broken: [...contents.broken, ...late], polls: world.polls.length }
 }

@@ -71,7 +71,7 @@ export function livenessOf(world: World, upstream: FreeUpstream, given: Liveness
   return {
     broken: [
       ...line('pauses of polls', longPauses(world, failures, given)),
-      ...line('intervals planned too long', longPlans(world, given.plan)),
+      ...line('intervals planned too long', longPlans(world, given)),
       ...line('contents neither held nor in a gap in time', unheld.late),
     ],
     longestPauseMs: world.polls.reduce(
@@ -113,12 +113,12 @@ function longPauses(world: World, failures: readonly HeldUp[], { jumpsMs }: Live
 }
 
 /**
- * Planned intervals that are longer than the plan implies. Within the release hours that a clock shows which may be
- * upstream's, polls are at most five times as far apart as if the week's polls were spread evenly; at no time more than the longest
- * silence.
+ * Planned intervals that are longer than the plan implies. Within release hours polls are at most five times as far apart as
+ * if the week's polls were spread evenly; at no time more than the longest silence. Where our clock was set, where no clock is
+ * right, and for the first poll, hours are those of the clocks that the poller went by.
  */
-function longPlans(world: World, { weeklyQuota }: PlanLimits): string[] {
-  const openMs = QUIETEST * Math.max(SECOND, WEEK / (weeklyQuota * POLL_SHARE))
+function longPlans(world: World, { plan, jumpsMs, clocksApartMs, isWithoutClock }: LivenessCase): string[] {
+  const openMs = QUIETEST * Math.max(SECOND, WEEK / (plan.weeklyQuota * POLL_SHARE))
   const mostMs = (upstreamMs: number, plannedMs: number): number => {
     const ends = [upstreamMs, upstreamMs + plannedMs]
     const isOpen = ends.every((ms) => calendar.phase(ms) !== 'closed')
@@ -126,8 +126,10 @@ function longPlans(world: World, { weeklyQuota }: PlanLimits): string[] {
     const longestMs = isBusiness ? LONGEST_OPEN_MS : LONGEST_CLOSED_MS
     return isOpen ? Math.min(openMs, longestMs) : longestMs
   }
-  return world.polls.flatMap(({ atMs, plannedMs, upstreamMs }) => {
-    const allowedMs = Math.min(...upstreamMs.map((ms) => mostMs(ms, plannedMs)))
+  const hasClock = jumpsMs.length === 0 && !isWithoutClock && Number.isFinite(clocksApartMs)
+  return world.polls.flatMap(({ atMs, plannedMs, upstreamMs }, index) => {
+    const hours = hasClock && index > 0 ? [atMs] : upstreamMs
+    const allowedMs = Math.min(...hours.map((ms) => mostMs(ms, plannedMs)))
     if (plannedMs <= allowedMs + SLACK_MS) return []
     return `${minutes(plannedMs)} at ${new Date(atMs).toISOString()}, allowed ${minutes(allowedMs)}`
   })

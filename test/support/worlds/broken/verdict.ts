@@ -39,8 +39,12 @@ export interface ContentVerdict {
   named: Record<Naming, number>
 }
 
-/** Checks the contents of a finished world. */
-export function contentVerdict(world: World, upstream: FreeUpstream): ContentVerdict {
+/** Checks the contents of a finished world. `isWithoutClock`: neither our clock nor upstream's `Date` is right. */
+export function contentVerdict(
+  world: World,
+  upstream: FreeUpstream,
+  isWithoutClock: boolean,
+): ContentVerdict {
   const { store } = world
   const published = store.events.filter(({ type }) => !isGap(type)).map(({ data }) => data)
   const held = new Set([...published, ...store.rejected.map(({ raw }) => raw)])
@@ -54,7 +58,7 @@ export function contentVerdict(world: World, upstream: FreeUpstream): ContentVer
   const gaps = world.openGaps.map(({ from, to }) => ({ fromMs: Date.parse(from), toMs: Date.parse(to) }))
   const missing = listed.filter(({ text }) => !held.has(text))
   const outside = missing.filter(({ item }) => !gaps.some((gap) => isWithin(item.timeMs, gap)))
-  const namingOf = namer(world, upstream)
+  const namingOf = namer(world, upstream, isWithoutClock)
   const lost = outside.filter((entry) => {
     const naming = namingOf(entry)
     if (naming !== null) named[naming] += 1
@@ -114,17 +118,25 @@ function couldBeShown({ item }: Listed, world: World, { answeredMs }: FreeUpstre
 }
 
 /** Names a content that is neither held nor in an open gap; null where the poller does not name it. */
-function namer(world: World, upstream: FreeUpstream): (entry: Listed) => Naming | null {
+function namer(
+  world: World,
+  upstream: FreeUpstream,
+  isWithoutClock: boolean,
+): (entry: Listed) => Naming | null {
   const { head } = world.store
-  const { skewMs } = world.lastGood
+  const { rightMs: skewMs } = world.lastGood
   const presentMs = world.ourMs + skewMs
   const unread = unreconciledRanges(head, { calendar, presentMs, skewMs })
   const readings = reconciliationsOf(world, upstream)
   const unseen = new Set(upstream.withheld)
   for (const { missing } of upstream.scans) for (const entry of missing) unseen.add(entry)
+  // A clock that runs ahead may have dated the start too late; where no clock is right nothing tells better.
+  const countedFromMs = head.countedFromMs ?? Number.NEGATIVE_INFINITY
+  const firstMs = isWithoutClock ? null : world.firstAnswerMs
+  const startMs = Math.min(countedFromMs, firstMs ?? Number.POSITIVE_INFINITY)
   return (entry) => {
     const { item } = entry
-    if (item.timeMs < (head.countedFromMs ?? Number.NEGATIVE_INFINITY)) return 'beforeStart'
+    if (item.timeMs < startMs) return 'beforeStart'
     // A poll showed that it left this out: only a gap may stand for it. No answer that withheld it may be to blame.
     if (upstream.offered.has(entry) && !unseen.has(entry)) return null
     if (item.timeMs > presentMs + AHEAD_MS) return 'aheadOfPresent'
