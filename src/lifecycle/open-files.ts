@@ -39,44 +39,54 @@ export interface FileBudget {
   outgoing: number
 }
 
-/** The shares under a limit of open files; null = unknown, taken as sufficient. More files lower none of them. */
-export function divideFiles(openFiles: number | null, { streams: wanted, delivers }: FileNeeds): FileBudget {
+/**
+ * The shares under a limit of open files; null = unknown, taken as sufficient. From 1,000 files above the streams that are
+ * wanted there are as many (contract §2), and webhook attempts have what those leave; below that they have their whole share.
+ */
+export function divideFiles(openFiles: number | null, needs: FileNeeds): FileBudget {
+  const { streams: wanted, delivers } = needs
   if (openFiles === null) {
     const outgoing = delivers ? MOST_OUTGOING : 0
     return { streams: wanted, warning: null, incoming: null, ops: OPS_CONNECTIONS, outgoing }
   }
-  const { streams: most, incoming, outgoing } = connectionsUnder(openFiles, delivers)
-  const streams = Math.min(wanted, most)
+  const { streams, incoming, outgoing } = connectionsUnder(openFiles, needs)
   const ops = Math.max(1, Math.min(OPS_CONNECTIONS, Math.floor(openFiles * OPS_SHARE)))
   if (streams === wanted) return { streams, warning: null, incoming, ops, outgoing }
   const beside = delivers ? `, beside ${outgoing} webhook attempts at a time` : ''
   const warning =
     `this process may open ${openFiles} files, so it serves ${streams} streams instead of ${wanted}${beside}; ` +
-    `raise the limit to ${filesFor(wanted, delivers)} (ulimit -n, LimitNOFILE) or lower BRIDGE_STREAM_MAX_CLIENTS`
+    `raise the limit to ${filesFor(needs)} (ulimit -n, LimitNOFILE) or lower BRIDGE_STREAM_MAX_CLIENTS`
   return { streams, warning, incoming, ops, outgoing }
 }
 
-/** Connections of each kind; `streams`: as many as there may be. */
+/** Connections of each kind. */
 function connectionsUnder(
   openFiles: number,
-  delivers: boolean,
+  { streams: wanted, delivers }: FileNeeds,
 ): Pick<FileBudget, 'streams' | 'outgoing'> & { incoming: number } {
   const own = Math.min(OWN_FILES, openFiles * OWN_SHARE)
-  const outgoing = delivers ? Math.min(MOST_OUTGOING, openFiles * OUTGOING_SHARE) : 0
+  const isEnough = openFiles >= wanted + SPARE_FILES
+  const left = isEnough ? openFiles - own - OTHER_INCOMING - wanted : Number.POSITIVE_INFINITY
+  const outgoing = delivers ? Math.min(outgoingShare(openFiles), left) : 0
   // Rounded down together: else one file more could take one from them.
   const incoming = openFiles - Math.floor(own + outgoing)
   const others = Math.min(OTHER_INCOMING, Math.floor(incoming * OTHER_INCOMING_SHARE))
   return {
-    streams: Math.max(1, Math.min(openFiles - SPARE_FILES, incoming - others)),
+    streams: Math.max(1, Math.min(wanted, openFiles - SPARE_FILES, incoming - others)),
     incoming: Math.max(1, incoming),
     outgoing: delivers ? Math.max(1, Math.floor(outgoing)) : 0,
   }
 }
 
-/** The lowest limit under which there may be so many streams. */
-function filesFor(streams: number, delivers: boolean): number {
-  let openFiles = streams + SPARE_FILES
-  while (connectionsUnder(openFiles, delivers).streams < streams) openFiles += 1
+function outgoingShare(openFiles: number): number {
+  return Math.min(MOST_OUTGOING, openFiles * OUTGOING_SHARE)
+}
+
+/** The lowest limit under which there are as many streams as wanted beside the whole share of webhook attempts. */
+function filesFor(needs: FileNeeds): number {
+  let openFiles = needs.streams + SPARE_FILES
+  while (needs.delivers && connectionsUnder(openFiles, needs).outgoing < Math.floor(outgoingShare(openFiles)))
+    openFiles += 1
   return openFiles
 }
 

@@ -258,7 +258,7 @@ export const settingsSchema = z.object({
   BRIDGE_STREAM_MAX_CLIENTS: setting(field.integerField(1, 1_000_000), {
     default: '10000',
     meaning:
-      'Most streams and pulls at once, WebSocket, SSE and `GET /v1/disclosures` together; one more is refused. Lowered, with a warning, where the process may open fewer files than this + 1,000, or fewer than these and its webhook attempts take.',
+      'Most streams and pulls at once, WebSocket, SSE and `GET /v1/disclosures` together; one more is refused. Lowered, with a warning, where the process may open fewer files than this + 1,000.',
   }),
   BRIDGE_HTTP_RATE_PER_TOKEN: setting(field.integerField(0, 1_000_000), {
     default: '200',

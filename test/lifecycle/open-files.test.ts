@@ -23,12 +23,17 @@ test('they are fewer under a lower limit, with the remedy', () => {
   expect(divideFiles(256, needs(false)).streams).toBe(1)
 })
 
-test('beside webhook attempts they are fewer, and the remedy is the lowest limit that is enough', () => {
+test('from a limit of 1,000 above them on they are as many, and webhook attempts have what they leave', () => {
+  expect(divideFiles(11_000, needs(true))).toMatchObject({ streams: STREAMS, warning: null, outgoing: 250 })
+  expect(divideFiles(17_916, needs(true))).toMatchObject({ streams: STREAMS, warning: null, outgoing: 7166 })
+  expect(divideFiles(4000, { streams: 3000, delivers: true })).toMatchObject({ streams: 3000, warning: null })
+})
+
+test('below it webhook attempts have their share, and the remedy is the lowest limit that is enough for both', () => {
   const { streams, warning } = divideFiles(4096, needs(true))
   expect(streams).toBe(1708)
   expect(warning).toMatch(/1708 streams instead of 10000, beside 1638 webhook attempts.* 17916 \(ulimit/)
-  expect(divideFiles(17_915, needs(true)).streams).toBe(STREAMS - 1)
-  expect(divideFiles(17_916, needs(true))).toMatchObject({ streams: STREAMS, warning: null })
+  expect(divideFiles(10_999, needs(true)).warning).not.toBe(null)
 })
 
 test.each([
@@ -37,7 +42,7 @@ test.each([
   [1024, 359, 409, 128],
   [2000, 700, 800, 250],
   [4096, 1958, 1638, 256],
-  [11_000, 6100, 4400, 256],
+  [11_000, 10_250, 250, 256],
   [20_000, 11_500, 8000, 256],
   [524_288, 515_596, 8192, 256],
 ])('%i files are %i for incoming connections and %i for deliveries', (openFiles, incoming, outgoing, ops) => {
@@ -62,7 +67,24 @@ test('all shares together are never more than the files, and every one has some'
   )
 })
 
-test('more files lower no share, and webhook attempts always have two fifths, 8,192 at most', () => {
+test('streams are lowered below their number and 1,000 files, nowhere else', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 64, max: 40_000 }),
+      fc.integer({ min: 1, max: 20_000 }),
+      fc.boolean(),
+      (openFiles, wanted, delivers) => {
+        const { streams, warning, outgoing } = divideFiles(openFiles, { streams: wanted, delivers })
+        const isLow = openFiles < wanted + 1000
+        expect(streams < wanted).toBe(isLow && wanted > 1)
+        expect(warning === null).toBe(streams === wanted)
+        if (delivers && isLow) expect(outgoing).toBe(Math.min(8192, Math.floor((openFiles * 2) / 5)))
+      },
+    ),
+  )
+})
+
+test('more files lower no share on either side of that limit', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 64, max: 40_000 }),
@@ -70,16 +92,14 @@ test('more files lower no share, and webhook attempts always have two fifths, 8,
       fc.integer({ min: 1, max: 20_000 }),
       fc.boolean(),
       (openFiles, more, wanted, delivers) => {
+        const limit = wanted + 1000
+        fc.pre(openFiles < limit === openFiles + more < limit)
         const fewer = divideFiles(openFiles, { streams: wanted, delivers })
-        const { streams, incoming, ops, outgoing } = divideFiles(openFiles + more, {
-          streams: wanted,
-          delivers,
-        })
-        expect(streams).toBeGreaterThanOrEqual(fewer.streams)
-        expect(incoming ?? 0).toBeGreaterThanOrEqual(fewer.incoming ?? 0)
-        expect(ops).toBeGreaterThanOrEqual(fewer.ops)
-        expect(outgoing).toBeGreaterThanOrEqual(fewer.outgoing)
-        if (delivers) expect(fewer.outgoing).toBe(Math.min(8192, Math.floor((openFiles * 2) / 5)))
+        const greater = divideFiles(openFiles + more, { streams: wanted, delivers })
+        expect(greater.streams).toBeGreaterThanOrEqual(fewer.streams)
+        expect(greater.incoming ?? 0).toBeGreaterThanOrEqual(fewer.incoming ?? 0)
+        expect(greater.ops).toBeGreaterThanOrEqual(fewer.ops)
+        expect(greater.outgoing).toBeGreaterThanOrEqual(fewer.outgoing)
       },
     ),
   )
