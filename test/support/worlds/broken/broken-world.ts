@@ -78,13 +78,14 @@ export function playBroken(
   }
   world.run(END_MS)
   look(world)
-  const isWithoutClock = draft.options.clockOffMs !== undefined && draft.options.dateOffMs !== undefined
-  const contents = contentVerdict(world, upstream, isWithoutClock)
+  const isDateWrong = draft.options.dateOffMs !== undefined
+  const beganWithoutClock = isDateWrong && draft.options.clockOffMs !== undefined
+  const contents = contentVerdict(world, upstream, beganWithoutClock)
   const { broken: late, ...liveness } = livenessOf(world, upstream, {
     plan: plans[plan],
     jumpsMs: draft.jumps.map(({ atMs }) => atMs),
     clocksApartMs: clocksApartMs(draft),
-    isWithoutClock,
+    isWithoutClock: beganWithoutClock || (isDateWrong && draft.jumps.length > 0),
   })
   return { ...contents, ...liveness, broken: [...contents.broken, ...late], polls: world.polls.length }
 }

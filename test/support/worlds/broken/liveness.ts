@@ -41,7 +41,7 @@ interface LivenessCase {
   jumpsMs: readonly number[]
   /** How far our clock or upstream's `Date` is wrong at most, ms. */
   clocksApartMs: number
-  /** Neither our clock nor upstream's `Date` is right: only the items show the present. */
+  /** At times neither our clock nor upstream's `Date` is right: only the items show the present. */
   isWithoutClock: boolean
 }
 

@@ -39,11 +39,14 @@ export interface ContentVerdict {
   named: Record<Naming, number>
 }
 
-/** Checks the contents of a finished world. `isWithoutClock`: neither our clock nor upstream's `Date` is right. */
+/**
+ * Checks the contents of a finished world. `beganWithoutClock`: when it began neither our clock nor upstream's `Date` was
+ * right.
+ */
 export function contentVerdict(
   world: World,
   upstream: FreeUpstream,
-  isWithoutClock: boolean,
+  beganWithoutClock: boolean,
 ): ContentVerdict {
   const { store } = world
   const published = store.events.filter(({ type }) => !isGap(type)).map(({ data }) => data)
@@ -58,7 +61,7 @@ export function contentVerdict(
   const gaps = world.openGaps.map(({ from, to }) => ({ fromMs: Date.parse(from), toMs: Date.parse(to) }))
   const missing = listed.filter(({ text }) => !held.has(text))
   const outside = missing.filter(({ item }) => !gaps.some((gap) => isWithin(item.timeMs, gap)))
-  const namingOf = namer(world, upstream, isWithoutClock)
+  const namingOf = namer(world, upstream, beganWithoutClock)
   const lost = outside.filter((entry) => {
     const naming = namingOf(entry)
     if (naming !== null) named[naming] += 1
@@ -121,7 +124,7 @@ function couldBeShown({ item }: Listed, world: World, { answeredMs }: FreeUpstre
 function namer(
   world: World,
   upstream: FreeUpstream,
-  isWithoutClock: boolean,
+  beganWithoutClock: boolean,
 ): (entry: Listed) => Naming | null {
   const { head } = world.store
   const { rightMs: skewMs } = world.lastGood
@@ -132,7 +135,7 @@ function namer(
   for (const { missing } of upstream.scans) for (const entry of missing) unseen.add(entry)
   // A clock that runs ahead may have dated the start too late; where no clock is right nothing tells better.
   const countedFromMs = head.countedFromMs ?? Number.NEGATIVE_INFINITY
-  const firstMs = isWithoutClock ? null : world.firstAnswerMs
+  const firstMs = beganWithoutClock ? null : world.firstAnswerMs
   const startMs = Math.min(countedFromMs, firstMs ?? Number.POSITIVE_INFINITY)
   return (entry) => {
     const { item } = entry
