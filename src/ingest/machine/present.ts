@@ -7,11 +7,10 @@ import type { IngestState, ReadPage, Sighting, StepContext } from './state.ts'
 const MARGIN_MS = MINUTE_MS
 /** Where our clock and upstream's `Date` differ by less, both are right. */
 const AGREEMENT_MS = 10 * MINUTE_MS
-/**
- * So many items ahead of the present move it on where no clock can be right: without a `Date`, or where most new items fit
- * neither clock. More of them where there is a `Date`, which is mostly right.
- */
-const CONSENSUS = { withoutDate: 5, withDate: 11 }
+/** Without a `Date`, so many items ahead of our clock show that it is slow. */
+const CONSENSUS = 5
+/** Most items of a page are not stamped ahead, if it has so many: a clock that they are all ahead of is wrong. */
+const FEWEST_OF_PAGE = 11
 /** So many new items of polls are remembered: a large page of them. */
 const SIGHTINGS_KEPT = 100
 /** So many of them that fit only one clock show that it is right. */
@@ -35,11 +34,17 @@ export function presentMs(context: StepContext): number {
   return [earlierMs, laterMs].find((ms) => ms >= leastMs) ?? leastMs
 }
 
-/** The earliest that upstream's present may be by two clocks that disagree: what lies ahead of it may be stamped ahead. */
-export function earliestPresentMs(context: StepContext): number {
-  const { hasDate } = context.state
-  const isOneClock = !hasDate || doClocksAgree(context.state)
-  return Math.min(presentMs(context), ...(isOneClock ? [] : clocksMs(context)))
+/**
+ * The earliest that upstream's present may be by two clocks that disagree: what lies ahead of it may be stamped ahead. Not by
+ * one that most items of a page are ahead of; `times` are those of the page.
+ */
+export function earliestPresentMs(context: StepContext, times: readonly number[] = []): number {
+  const { state } = context
+  const present = presentMs(context)
+  if (!state.hasDate || doClocksAgree(state)) return present
+  const earliestMs = Math.min(present, ...clocksMs(context))
+  const ahead = times.filter((timeMs) => isAhead(timeMs, earliestMs)).length
+  return ahead >= FEWEST_OF_PAGE && ahead > times.length / 2 ? present : earliestMs
 }
 
 /** The latest that upstream's present may be: polls by date that ask up to it miss nothing. */
@@ -119,15 +124,15 @@ export function observeTimes(context: StepContext, times: readonly number[]): vo
     if (newest === null || timeMs > newest.timeMs + (seenMs - newest.seenMs))
       state.newest = { timeMs, seenMs }
   }
-  const present = presentMs(context)
-  const consensus = sorted[(state.hasDate ? CONSENSUS.withDate : CONSENSUS.withoutDate) - 1]
-  if (isNoClockRight(state) && consensus !== undefined && isAhead(consensus, present)) observe(consensus)
+  const contradiction = contradictionOf(state, sorted)
+  if (contradiction !== undefined && isAhead(contradiction, presentMs(context))) observe(contradiction)
   const newest = sorted.find((timeMs) => !isAhead(timeMs, presentMs(context)))
   if (newest !== undefined) observe(newest)
 }
 
-/** True without a `Date`, and where most new items fit neither clock. */
-function isNoClockRight({ hasDate, sightings }: Clocks): boolean {
-  const neither = sightings.filter((fit) => fit === 'neither').length
-  return !hasDate || neither > sightings.length / 2
+/** A time that the present has surely come to, where no clock is known to be right; of times newest first. */
+function contradictionOf(state: Clocks, times: readonly number[]): number | undefined {
+  if (!state.hasDate) return times[CONSENSUS - 1]
+  if (doClocksAgree(state) || rightClock(state) !== null || times.length < FEWEST_OF_PAGE) return undefined
+  return times[times.length >> 1]
 }

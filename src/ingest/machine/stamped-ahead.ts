@@ -56,7 +56,7 @@ export function usableCursor(
 ): string | null {
   const { state } = context
   observePoll(context, page, sinceMs)
-  const latestMs = earliestPresentMs(context) + marginMs(context)
+  const latestMs = earliestPresentMs(context, page.times) + marginMs(context)
   const known = stillAhead(context)
   const ahead = page.times.filter((timeMs) => timeMs > latestMs || known.includes(timeMs))
   if (!isByDate) state.aheadMs = ahead
