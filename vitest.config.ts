@@ -4,6 +4,9 @@ import { defineConfig } from 'vitest/config'
 /** Its bursts are against the clock: nothing else runs beside it. */
 const MORNINGS = 'test/e2e/morning.test.ts'
 
+/** Each starts a Chromium, which takes a core by itself. */
+const BROWSERS = ['test/e2e/console/**/*.test.ts', 'test/e2e/browser.test.ts']
+
 /** Tiers run one after the other: what waits on real time must not share the cores with what computes. */
 export default defineConfig({
   test: {
@@ -39,11 +42,22 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          exclude: [MORNINGS],
+          exclude: [MORNINGS, ...BROWSERS],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           maxWorkers: 6,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        // What a person sees within seconds is measured: no more browsers at once than there are cores.
+        test: {
+          name: 'browser',
+          include: BROWSERS,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -52,7 +66,7 @@ export default defineConfig({
           name: 'mornings',
           include: [MORNINGS],
           testTimeout: 120_000,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],

@@ -14,8 +14,12 @@ const BACK_MS = 30_000
 const FAR_FROM_SPENT = 0.1
 /** 429s in a row that are each retried within that time. */
 const SOON_RETRIES = 6
-/** Requests in the first day of a spent quota: the fourteen of the build before, and two. */
-const MOST_REQUESTS_A_DAY = 16
+/**
+ * Most requests in the first day of a spent quota: those of the build before the issue (651e7495^, played over the same
+ * episodes), and two. A service that always asks for an hour is followed each time; there they were 32.
+ */
+const MOST_REQUESTS_A_DAY = 17
+const MOST_WHERE_HOURS_ARE_ASKED = 34
 
 /** Weeks on a shared key, four in a row on one plan. */
 const SHARED_RUNS = 30
@@ -29,13 +33,20 @@ export async function classifierTable(episodes = EPISODES): Promise<string[]> {
     (episode) => !isQuota(episode) && episode.leftShare >= FAR_FROM_SPENT && episode.probes <= SOON_RETRIES,
   )
   const late = far.filter(({ header, backMs }) => (backMs ?? BACK_MS) > longestBackMs(header))
-  const daily = Math.max(...played.filter(isQuota).map(({ probes }) => probes + 1))
+  const spent = played.filter(isQuota)
+  const daily = (isHours: boolean): number =>
+    Math.max(
+      0,
+      ...spent
+        .filter(({ header }) => (header === 'always an hour') === isHours)
+        .map(({ probes }) => probes + 1),
+    )
   return [
     `${episodes.toLocaleString('en-GB')} episodes, each until the first answer, for a day at most`,
     `throttles of up to six 429s, with a ledger far from spent, that were back later than 30 s after the last 429, or its Retry-After: ` +
       `${late.length} of ${far.length}`,
-    `requests in the first day of a spent quota: at most ${daily}, goal at most ${MOST_REQUESTS_A_DAY}: ` +
-      `${daily <= MOST_REQUESTS_A_DAY ? 'met' : 'MISSED'}`,
+    goal('requests in the first day of a spent quota', daily(false), MOST_REQUESTS_A_DAY),
+    goal('the same where an hour is always asked for', daily(true), MOST_WHERE_HOURS_ARE_ASKED),
     '',
     `${''.padEnd(30)} episodes  blind: median, p95, most  taken for the quota  units lost: mean, most`,
     ...rows('cause', causes, played),
@@ -44,6 +55,10 @@ export async function classifierTable(episodes = EPISODES): Promise<string[]> {
     '',
     ...sharedWeeks(),
   ]
+}
+
+function goal(what: string, most: number, allowed: number): string {
+  return `${what}: at most ${most}, goal at most ${allowed}: ${most <= allowed ? 'met' : 'MISSED'}`
 }
 
 /** A service that always asks for a minute gets one. */

@@ -1,13 +1,17 @@
 /**
- * `npm run docs`: the pages that follow from the code, whole or in their blocks of code. Owns their text around the tables. Refuses to be the source of
+ * `npm run docs`: the pages that follow from the code, whole or in their blocks of code, and the dashboards. Owns their text around the tables. Refuses to be the source of
  * any name: settings, metrics, routes and problem codes come from where the program takes them.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { dashboardFiles } from '../deploy/monitoring/boards/boards.ts'
+import { journeyRoute } from '../src/api/journey/journey-route.ts'
+import { operationRoutes } from '../src/api/operations/operation-routes.ts'
 import { disclosuresRoute } from '../src/api/routes/disclosures-route.ts'
 import { asyncApiRoute, openApiRoute } from '../src/api/routes/document-route.ts'
 import { eventRoute } from '../src/api/routes/event-route.ts'
 import { filterTestRoute } from '../src/api/routes/filter-test-route.ts'
+import { filterValueRoutes } from '../src/api/routes/filter-value-routes.ts'
 import { rejectedRoute } from '../src/api/routes/rejected-route.ts'
 import { reportRoute } from '../src/api/routes/report-route.ts'
 import { statusRoute } from '../src/api/routes/status.ts'
@@ -15,7 +19,10 @@ import { ticketRoute } from '../src/api/routes/ticket-route.ts'
 import { tokenRoutes } from '../src/api/routes/token-routes.ts'
 import { createReader } from '../src/archive/reading/reader.ts'
 import { RecentEvents } from '../src/archive/reading/recent-events.ts'
+import { createSearchSlices } from '../src/archive/reading/search-slices.ts'
 import { openArchive } from '../src/archive/store/archive.ts'
+import { sessionRoutes } from '../src/console/session-routes.ts'
+import { createCalendar } from '../src/core/calendar/calendar.ts'
 import { VERSION } from '../src/core/version.ts'
 import { errorCodes, exitMeanings } from '../src/errors.ts'
 import { createReaderLimits } from '../src/http/bounds/reader-limits.ts'
@@ -30,6 +37,7 @@ import { createLogger } from '../src/obs/logger.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
 import { Endpoints } from '../src/registry/endpoints.ts'
 import { IdempotencyKeys } from '../src/registry/idempotency-keys.ts'
+import { createSessions } from '../src/registry/sessions.ts'
 import type { Tickets } from '../src/registry/tickets.ts'
 import { Tokens } from '../src/registry/tokens.ts'
 import { fileNames } from '../src/settings/environment.ts'
@@ -41,6 +49,8 @@ import { attemptRoutes } from '../src/webhooks/attempts/attempt-routes.ts'
 import { endpointRoutes } from '../src/webhooks/endpoints/endpoint-routes.ts'
 import { rewrapRoute } from '../src/webhooks/endpoints/re-encrypt-route.ts'
 import type { SecretBox } from '../src/webhooks/endpoints/secrets.ts'
+import { eventDeliveriesRoute } from '../src/webhooks/health/event-deliveries-route.ts'
+import { replayListRoutes } from '../src/webhooks/replay/replay-list-routes.ts'
 import { wireReplays } from '../src/webhooks/replay/replay-wiring.ts'
 import { createMemoryLog } from '../test/support/memory-log.ts'
 import { withSnippets } from './snippets.ts'
@@ -222,8 +232,9 @@ function logEventsPage(): string {
   )
 }
 
-function accessOf({ scope }: AnyRoute): string {
-  if (scope === 'open') return 'Open to everybody'
+function accessOf(route: AnyRoute): string {
+  const { scope } = route
+  if (scope === 'open') return route.takesToken === true ? 'Any valid token' : 'Open to everybody'
   return scope === null ? 'Any valid token' : `Scope \`${scope}\``
 }
 
@@ -267,7 +278,14 @@ const noSecrets: SecretBox = { wrap: () => '', unwrap: () => '', rewrap: () => n
 const noTickets: Tickets = {
   give: () => ({ ticket: '', expiresAtMs: 0 }),
   take: () => 'unknown',
+  peek: () => 'unknown',
   enter: () => 'unknown',
+}
+
+/** No token is known. */
+const nobody: Record<'authenticate' | 'findCaller', () => 'unknown'> = {
+  authenticate: () => 'unknown',
+  findCaller: () => 'unknown',
 }
 
 /** The routes of all roles, over an empty store. */
@@ -282,10 +300,13 @@ export function documentedRoutes(): AnyRoute[] {
     chance: () => 0,
     metrics: createMetrics({ version: VERSION }),
     logger,
-    credentials: { authenticate: () => 'unknown', findCaller: () => 'unknown', tickets: noTickets },
+    credentials: { ...nobody, tickets: noTickets },
     corsOrigins: [],
+    servesPages: false,
     upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'closed', asOf: null }),
     limits,
+    tokens: { get: () => null },
+    node: { id: '', key: '' },
   })
   const status = statusRoute(() => {
     throw new Error('the docs ask for no status')
@@ -300,6 +321,8 @@ export function documentedRoutes(): AnyRoute[] {
   const endpoints = new Endpoints({ log: createMemoryLog(), clock: systemClock, logger })
   const rules = addressRules({ allowNets: [], allowHttp: false, ports: [] })
   const idempotencyKeys = new IdempotencyKeys({ log: createMemoryLog(), clock: systemClock, logger })
+  const keys = { key: '', oldKey: null }
+  const sessions = createSessions({ ...nobody, keys, adminToken: null, clock: systemClock })
   const healthOf = () => Promise.reject(new Error('the docs ask for no health'))
   const hooks = {
     endpoints,
@@ -322,24 +345,61 @@ export function documentedRoutes(): AnyRoute[] {
     chance: () => 0,
     metrics: createMetrics({ version: VERSION }),
   })
+  const searchSlices = createSearchSlices(systemClock)
   archive.close()
   return [
     pull,
     eventRoute({ archive, reader, sendBuffers: limits.sendBuffers, topicsOf: () => null }),
     ...feed.routes,
     filterTestRoute(reader, limits.sendBuffers),
+    ...filterValueRoutes({ archive, reader, searchSlices: createSearchSlices(systemClock) }),
     ...endpointRoutes({
       ...hooks,
       hasten: recovery.commands.hasten,
       untilStopped: recovery.commands.untilStopped,
     }),
-    ...attemptRoutes({ ...hooks, history: { attempts: () => [], deliveries: () => [] } }),
+    ...attemptRoutes({
+      ...hooks,
+      history: { attempts: () => [], attemptsOfEvent: async () => [], deliveries: () => [] },
+    }),
+    eventDeliveriesRoute({
+      ...hooks,
+      history: { deliveriesOf: () => new Map() },
+      sequenceOf: () => 0,
+      placeOf: () => 'unknown',
+    }),
     ...recovery.routes,
+    ...replayListRoutes({ ...hooks, commands: recovery.commands, runningOf: () => [] }),
     rewrapRoute(hooks),
     ...tokenRoutes({ tokens, clock: systemClock, logger }),
     ticketRoute(noTickets),
+    ...sessionRoutes({ ...nobody, sessions, tokens, clock: systemClock, logger }),
     status,
     reportRoute({ last: () => null }),
+    journeyRoute({
+      archive,
+      reader,
+      readPolls: async () => new Map(),
+      nodes: { reachedBy: () => [] },
+      logKind: 'embedded',
+      aheadMs: () => 0,
+      key: '',
+      clock: systemClock,
+    }),
+    ...operationRoutes({
+      archive,
+      readPolls: async () => new Map(),
+      reader,
+      searchSlices,
+      log: createMemoryLog(),
+      nodes: { list: () => [], heardMs: null },
+      status: () => ({ leader: { id: null } }),
+      doctor: null,
+      keys: { key: '' },
+      calendar: createCalendar(),
+      upstreamNowMs: () => 0,
+      clock: systemClock,
+    }),
     rejectedRoute({ rejectedPage: async () => [] }),
     asyncApiRoute([]),
     openApiRoute({ routes: [], mirror: { prefix: '', routes: [] } }),
@@ -358,5 +418,8 @@ function table(head: string[], rows: string[][]): string[] {
 if (import.meta.main) {
   for (const [name, text] of Object.entries(generatedPages())) {
     writeFileSync(join(import.meta.dirname, name), text)
+  }
+  for (const [name, text] of Object.entries(dashboardFiles())) {
+    writeFileSync(join(import.meta.dirname, '../deploy/monitoring/dashboards', name), text)
   }
 }

@@ -3,6 +3,13 @@
  * that sees nothing is noticed.
  */
 import { expect, test } from 'vitest'
+import {
+  madeMarkup,
+  misreadTexts,
+  PAGE_CLOCK,
+  PAGE_FOLDER,
+  strayPageImports,
+} from './support/house/console-page.ts'
 import { closedDoors, floors, printedPlan, unusedDoors, wrongDirections } from './support/house/floors.ts'
 import {
   fullFolders,
@@ -22,7 +29,10 @@ import {
 import { readSource, readSources, type SourceFile } from './support/house/imports.ts'
 import { root, textFiles } from './support/house/repository.ts'
 
-const sources = readSources(root, 'src')
+const isOfPage = ({ path }: SourceFile): boolean => path.startsWith(PAGE_FOLDER)
+const [page = [], sources = []] = [isOfPage, (file: SourceFile) => !isOfPage(file)].map((chosen) =>
+  readSources(root, 'src').filter(chosen),
+)
 const tests = [...readSources(root, 'test'), ...readSources(root, 'bench')]
 const client = readSources(root, 'clients/typescript')
 const texts = textFiles()
@@ -54,12 +64,19 @@ test('the architecture page prints the plan of the floors', () => {
   expect(page.split('<!-- floors -->\n')[1]?.split('\n<!-- /floors -->')[0]).toBe(printedPlan())
 })
 
+test('the page of the console imports itself, Preact, the client and types only, and makes no markup of text', () => {
+  expect(page.length).toBeGreaterThan(0)
+  expect(strayPageImports(page)).toEqual([])
+  expect(madeMarkup(page)).toEqual([])
+  expect(misreadTexts([...page, ...client])).toEqual([])
+})
+
 test('no function is longer than two screens', () => {
-  expect(longFunctions(sources)).toEqual([])
+  expect(longFunctions([...sources, ...page])).toEqual([])
 })
 
 test('no folder is a drawer', () => {
-  const paths = [...sources, ...tests, ...client].map(({ path }) => path)
+  const paths = [...sources, ...page, ...tests, ...client].map(({ path }) => path)
   expect(fullFolders(paths, 20)).toEqual([])
 })
 
@@ -80,37 +97,39 @@ test('every request of a bridge passes one throttle and one transport: each is m
 })
 
 test('no file imports itself by way of others', () => {
-  expect(importCycles([...sources, ...tests, ...client])).toEqual([])
+  expect(importCycles([...sources, ...page, ...tests, ...client])).toEqual([])
 })
 
 test('no file is above the ceiling without a reason', () => {
-  expect(tallFiles([...sources, ...tests, ...client], CEILING, tallOnPurpose)).toEqual([])
+  expect(tallFiles([...sources, ...page, ...tests, ...client], CEILING, tallOnPurpose)).toEqual([])
 })
 
 test('every name has one home and no default export', () => {
-  expect(homelessExports([...sources, ...client])).toEqual([])
+  expect(homelessExports([...sources, ...page, ...client])).toEqual([])
 })
 
 test('no two files export the same name', () => {
   expect(sharedNames(sources)).toEqual([])
+  expect(sharedNames(page)).toEqual([])
 })
 
 test('every source file begins by saying what it owns', () => {
-  expect(missingHeaders([...sources, ...client])).toEqual([])
+  expect(missingHeaders([...sources, ...page, ...client])).toEqual([])
 })
 
 test('every exported name is documented', () => {
-  expect(undocumentedExports([...sources, ...client])).toEqual([])
+  expect(undocumentedExports([...sources, ...page, ...client])).toEqual([])
 })
 
 test('only the clock asks the machine for time, timers and chance', () => {
   expect(machineTime(sources, CLOCK)).toEqual([])
   expect(machineTime(client, CLIENT_CLOCK)).toEqual([])
+  expect(machineTime(page, PAGE_CLOCK)).toEqual([])
   expect(machineTime(sources, 'nobody').length).toBeGreaterThan(0)
 })
 
 test('no value from outside becomes text by String', () => {
-  expect(textCasts([...sources, ...client])).toEqual([])
+  expect(textCasts([...sources, ...page, ...client])).toEqual([])
 })
 
 test('no page, test or source names a real service or a path of one machine', () => {
@@ -176,6 +195,45 @@ test('the rule of doors sees a way past them, for a type too, and a door that no
   ])
   expect(unusedDoors(files, plan)).toEqual(['src/cellar/inner/hatch.ts: nobody uses this door'])
   expect(floors.flat().filter(({ doors }) => doors !== 'every file').length).toBeGreaterThan(5)
+})
+
+test('the rules of the page see an import of code, of a package and of a file outside, and text that becomes markup', () => {
+  const at = `${PAGE_FOLDER}screens/feed/a.ts`
+  const breaches = strayPageImports([
+    sample(at, "import { x } from '../../../../core/event.ts'"),
+    sample(at, "import { type X } from '../../../../core/event.ts'"),
+    sample(at, "export { x } from '../../../../core/event.ts'"),
+    sample(at, "const x = await import('../../../../core/event.ts')"),
+    sample(at, "import { hash } from 'node:crypto'"),
+    sample(at, "import { signal } from '@preact/signals'"),
+    sample(at, "import { x } from '../../../page-source.ts'"),
+    sample(at, "import { x } from '../../../../../test/x.ts'"),
+  ])
+  expect(breaches).toHaveLength(8)
+  const fine = [
+    sample(
+      at,
+      "import type { X } from '../../../../core/event.ts'",
+      "type Y = import('../../../../core/a.ts').Y",
+    ),
+    sample(at, "import { h } from 'preact'", "import { useState } from 'preact/hooks'"),
+    sample(at, "import { x } from '../../shell/x.ts'", "const y = await import('./y.ts')"),
+    sample(at, "import { connect } from '../../../../../clients/typescript/src/stream.ts'"),
+  ]
+  expect(strayPageImports(fine)).toEqual([])
+  for (const way of [
+    "h('p', { dangerouslySetInnerHTML: { __html: text } })",
+    'place.innerHTML = text',
+    "place.insertAdjacentHTML('beforeend', text)",
+    'document.write(text)',
+    "h('p', { style: 'width: 5px' })",
+    'eval(text)',
+  ])
+    expect(madeMarkup([sample(at, way)]), way).toHaveLength(1)
+  expect(madeMarkup([sample(at, "h('p', { style: { width: 5 } }, text)")])).toEqual([])
+  for (const line of ['// a comment', '  /* one', "import { x } from './x.ts'", 'export const x = 1'])
+    expect(misreadTexts([sample(at, 'const x = `first', line, 'last`')]), line).toHaveLength(1)
+  expect(misreadTexts([sample(at, '// a comment', 'const x = `// first', 'important`')])).toEqual([])
 })
 
 test('the rules of size see a long function of each kind, and a full folder', () => {

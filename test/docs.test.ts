@@ -1,7 +1,7 @@
 /**
  * The pages say what is true: links lead somewhere, commands exist, every setting, metric and named test is real.
  */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { generatedPages } from '../docs/generate.ts'
@@ -22,6 +22,10 @@ import {
   untestedFindings,
 } from './support/house/page-rules.ts'
 import { root, textFiles } from './support/house/repository.ts'
+import { freeSettings } from './support/kubernetes/chart-settings.ts'
+import { alertsOf } from './support/monitoring/quick-rules.ts'
+import { readRunbooks } from './support/monitoring/runbooks.ts'
+import { shippedRules } from './support/monitoring/shipped.ts'
 
 const files = textFiles()
 const pages = pagesOf(files)
@@ -29,8 +33,12 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as
   version: string
   scripts: Record<string, string>
 }
-/** LICENSE is no text of the house; pages link to it all the same. */
-const linkable = [...files, { path: 'LICENSE', text: '' }]
+/** No text of the house, yet pages link to it: LICENSE, and the pictures of the console. */
+const linkable = [
+  ...files,
+  { path: 'LICENSE', text: '' },
+  ...readdirSync(join(root, 'docs/console')).map((name) => ({ path: `docs/console/${name}`, text: '' })),
+]
 
 function page(path: string) {
   const found = files.find((file) => file.path === path)
@@ -50,6 +58,21 @@ const prose = pages.filter(({ path }) => !references.test(path))
 test('no page takes more than ten minutes to read, no paragraph more than half a minute', () => {
   expect(longPages(prose, 1500)).toEqual([])
   expect(longParagraphs(prose, 80)).toEqual([])
+})
+
+test('each alert has one runbook, and each runbook an alert', () => {
+  expect(
+    readRunbooks()
+      .map(({ alert }) => alert)
+      .toSorted(),
+  ).toEqual([...alertsOf(shippedRules()).keys()].toSorted())
+})
+
+test('each runbook answers the four questions, and says what to look at, what to do, when it is over and what it never means', () => {
+  for (const { alert, text } of readRunbooks()) {
+    expect(text, alert).toMatch(/^\*\*Readers\.\*\* Missing: .+\. Late: .+\. Resume: .+\. Survive: .+\.$/m)
+    for (const part of ['Look', 'Do', 'Over', 'It never means']) expect(text, alert).toContain(`**${part}**`)
+  }
 })
 
 test('every npm script that a page names exists', () => {
@@ -76,6 +99,14 @@ test('every setting that a page names is one that the source knows', () => {
   expect(unknown).toEqual([])
 })
 
+test('the Helm chart takes every setting that it does not give itself: deploy/helm/values.schema.json', () => {
+  const { properties } = JSON.parse(page('deploy/helm/values.schema.json').text) as {
+    properties: { settings: { properties: object; additionalProperties: boolean } }
+  }
+  expect(Object.keys(properties.settings.properties).sort()).toEqual(freeSettings.toSorted())
+  expect(properties.settings.additionalProperties).toBe(false)
+})
+
 test('every metric is in the docs, and every metric that a page names exists', async () => {
   const scrape = await createMetrics({ version: VERSION }).scrape()
   const names = [...scrape.matchAll(/^# HELP (bridge_\w+)/gm)].map(([, name = '']) => name)
@@ -91,6 +122,10 @@ test('every log event of the list is logged somewhere', () => {
     (event) => !sources.some(({ text }) => text.includes(`'${event}'`)),
   )
   expect(unused).toEqual([])
+})
+
+test('the list of log events is in the order of their names, so that what begins alike stands together', () => {
+  expect(Object.keys(logEvents)).toEqual(Object.keys(logEvents).toSorted())
 })
 
 test('every page of the docs that the program names exists', () => {

@@ -7,6 +7,7 @@ import { archiveItems } from '../archive/items/items.ts'
 import type { Reader } from '../archive/reading/reader.ts'
 import type { SearchSlices } from '../archive/reading/search-slices.ts'
 import type { Archive } from '../archive/store/archive.ts'
+import type { Calendar } from '../core/calendar/calendar.ts'
 import type { Mount } from '../http/app.ts'
 import type { Authenticate } from '../http/auth.ts'
 import type { Channel } from '../http/channel.ts'
@@ -16,15 +17,22 @@ import type { Clock } from '../lifecycle/clock.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
 import type { Log } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
+import type { Nodes } from '../registry/nodes.ts'
 import type { Tickets } from '../registry/tickets.ts'
 import type { Tokens } from '../registry/tokens.ts'
+import type { FindEndpoints, FindStreams } from './journey/journey-facts.ts'
+import { journeyRoute } from './journey/journey-route.ts'
 import { fundRoutes } from './mirror/fund-routes.ts'
 import { referenceRoutes } from './mirror/reference-routes.ts'
 import { descriptionRoute } from './openapi/upstream-document.ts'
+import type { Doctor } from './operations/doctor-route.ts'
+import { createKeptPolls } from './operations/kept-polls.ts'
+import { operationRoutes } from './operations/operation-routes.ts'
 import { disclosuresRoute } from './routes/disclosures-route.ts'
 import { asyncApiRoute, openApiRoute } from './routes/document-route.ts'
 import { eventRoute, type TopicsOf } from './routes/event-route.ts'
 import { filterTestRoute } from './routes/filter-test-route.ts'
+import { filterValueRoutes } from './routes/filter-value-routes.ts'
 import { createFundGateway, fundsOff } from './routes/fund-gateway.ts'
 import { bridgeMirror } from './routes/mirror-router.ts'
 import type { PullLimits } from './routes/pull-places.ts'
@@ -49,8 +57,15 @@ export interface ApiParts {
   tickets: Tickets
   authenticate: Authenticate
   status: () => Status
+  nodes: Nodes
+  /** What the journey of an event says of webhooks and streams; absent where this process has none. */
+  findEndpoints?: FindEndpoints | undefined
+  findStreams?: FindStreams | undefined
+  /** What the doctor finds on this node; null: the process was started without one. */
+  doctor: Doctor | null
   /** `BRIDGE_SECRET_KEY`. */
   keys: { key: string }
+  calendar: Calendar
   /** The upstream's present time, ms since 1970. */
   upstreamNowMs: () => number
   /** The word that replaces `native` in parameter names of the upstream API. */
@@ -89,9 +104,10 @@ export const NO_API: Api = {
 
 /** The API over these parts. Reports and exchanges are empty until its roles run. */
 export function createApi(parts: ApiParts): Api {
-  const { log, archive, reader, tokens, tickets, authenticate, clock, logger, limits } = parts
+  const { log, archive, reader, tokens, tickets, authenticate, clock, logger, limits, doctor } = parts
   const days = createDayReplica(log.table(DAYS_TABLE))
   const references = createReferenceCopy({ log, clock, logger })
+  const readPolls = createKeptPolls({ log, clock })
   const mirrored = [
     ...copiedItemRoutes({
       items: archiveItems(archive, clock, parts.searchSlices),
@@ -111,9 +127,22 @@ export function createApi(parts: ApiParts): Api {
     routes: [
       disclosuresRoute({ reader, clock, limits, stopping: parts.stopping }),
       eventRoute({ archive, reader, sendBuffers: limits.sendBuffers, topicsOf: parts.topicsOf }),
+      journeyRoute({
+        ...parts,
+        readPolls,
+        logKind: log.kind,
+        aheadMs: () => parts.upstreamNowMs() - clock.now(),
+        key: parts.keys.key,
+      }),
       filterTestRoute(reader, limits.sendBuffers),
+      ...filterValueRoutes({ archive, reader, searchSlices: parts.searchSlices }),
       statusRoute(parts.status, parts.keys.key),
       reportRoute(days),
+      ...operationRoutes({
+        ...parts,
+        readPolls,
+        doctor: doctor === null ? null : () => doctor(parts.status()),
+      }),
       rejectedRoute(log),
       ...tokenRoutes({ tokens, clock, logger }),
       ticketRoute(tickets),

@@ -4,6 +4,9 @@
  */
 import { type Api, createApi, NO_API } from '../api/api.ts'
 import type { Status } from '../api/routes/status.ts'
+import type { Nodes } from '../registry/nodes.ts'
+import type { Streams } from '../streams/streams.ts'
+import type { WebhookWiring } from '../webhooks/wiring.ts'
 import type { Access } from './access.ts'
 import { productChannels, topicsOfEvents } from './channels.ts'
 import { hasRole, type StartContext } from './context.ts'
@@ -14,17 +17,30 @@ import type { Storage } from './storage.ts'
 /** Registers the roles that keep its tables up to date; empty for a process without the role `api`. */
 export function buildApi(
   context: StartContext,
-  parts: { storage: Storage; access: Access; leader: LeaderView; readers: Readers; status: () => Status },
+  parts: {
+    storage: Storage
+    access: Access
+    leader: LeaderView
+    readers: Readers
+    status: () => Status
+    nodes: Nodes
+    eventJourney: WebhookWiring['eventJourney']
+    streams: Streams | null
+  },
 ): Api {
   if (!hasRole(context, 'api')) return NO_API
   const { settings, roles } = context
-  const { storage, access, leader, readers, status } = parts
+  const { storage, access, leader, readers, status, nodes, eventJourney, streams } = parts
   const api = createApi({
     ...context,
     ...storage,
     ...access,
     ...readers,
     status,
+    nodes,
+    findEndpoints: eventJourney,
+    findStreams: streams?.sendsOf,
+    doctor: context.doctor ?? null,
     upstreamNowMs: () => leader.upstreamNowMs(),
     nativeWord: settings.native.word,
     servesFunds: settings.gatewayUnits !== 0,

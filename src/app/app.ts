@@ -4,17 +4,24 @@
  */
 import type { Status } from '../api/routes/status.ts'
 import type { Reader } from '../archive/reading/reader.ts'
+import type { Console } from '../console/console.ts'
 import { VERSION } from '../core/version.ts'
 import type { Listener } from '../http/listener.ts'
 import { createReleaseStack } from '../lifecycle/release-stack.ts'
 import { superviseRoles } from '../lifecycle/supervisor.ts'
+import { measureEventLoop } from '../obs/event-loop.ts'
+import { type Check, createReadiness } from '../obs/health.ts'
+import type { ReadinessCheck } from '../obs/process-metrics.ts'
 import type { Settings } from '../settings/settings.ts'
 import { buildAccess } from './access.ts'
 import { buildApi } from './api.ts'
+import { buildConsole } from './console.ts'
 import { type AppParts, type StartContext, startContext } from './context.ts'
 import { buildLeader } from './leader.ts'
 import { buildLeaderView } from './leader-report.ts'
 import { listenOps, listenPublic } from './listeners.ts'
+import { scrapedMetrics } from './measures.ts'
+import { buildNodes } from './nodes.ts'
 import { buildReaders } from './readers.ts'
 import { createStatus } from './status.ts'
 import { openStorage } from './storage.ts'
@@ -35,6 +42,8 @@ export interface App {
   readonly ready: ReadyLine
   readonly reader: Reader
   status(): Status
+  /** As that of a Console. */
+  readonly consoleLink: Console['link']
   /** Whether it delivers to webhooks at the moment. */
   isDelivering(): boolean
   /** Runs until the signal aborts, then drains and releases everything. Rejects with the fault that ended it. */
@@ -60,21 +69,28 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<App
 }
 
 async function start(context: StartContext) {
-  const storage = openStorage(context)
+  const storage = await openStorage(context)
   const ingest = buildLeader(context, storage)
   const access = buildAccess(context, storage)
-  const { webhooks, routes: webhookRoutes } = buildWebhooks(context, storage, access)
+  const { webhooks, routes: webhookRoutes, eventJourney } = buildWebhooks(context, storage, access)
   const leader = buildLeaderView(context, storage, ingest)
   const status = createStatus({ ...context, ...context.settings, ...storage, leader })
   const readers = buildReaders(context)
-  const api = buildApi(context, { storage, access, leader, readers, status })
+  const nodes = buildNodes(context, storage)
   const streams = buildStreams(context, storage, access, leader, readers)
+  const api = buildApi(context, { storage, access, leader, readers, status, nodes, eventJourney, streams })
+  const ownConsole = buildConsole(context, access, readers)
   const publicListener = await listenPublic(context, access, readers, {
-    routes: api.documented([...api.routes, ...webhookRoutes, ...(streams?.routes ?? [])]),
-    mounts: api.mounts,
+    routes: api.documented([
+      ...api.routes,
+      ...webhookRoutes,
+      ...(streams?.routes ?? []),
+      ...ownConsole.routes,
+    ]),
+    mounts: [...api.mounts, ...ownConsole.mounts],
     upgrade: streams?.upgrade,
   })
-  const checks = {
+  const checks: Partial<Record<ReadinessCheck, Check>> = {
     log: () =>
       storage.waitingFor() === null &&
       storage.silentSinceMs() === null &&
@@ -84,11 +100,14 @@ async function start(context: StartContext) {
     ...(webhooks !== null && { webhooks: () => webhooks.isWell() }),
     running: () => !context.stopping.aborted,
   }
-  const opsListener = await listenOps(context, storage, { checks, webhooks })
+  const readiness = createReadiness(checks, context.logger)
+  const metrics = scrapedMetrics(context, storage, { readiness, webhooks, ingest })
+  const opsListener = await listenOps(context, { readiness, metrics })
+  context.roles.push({ name: 'event-loop', run: (signal) => measureEventLoop(context, signal) })
   const ready = readyLine(context.settings, publicListener, opsListener)
   context.logger.info('process.ready', { ...ready, version: VERSION })
   const isDelivering = (): boolean => webhooks?.isDelivering() ?? false
-  return { ready, reader: storage.reader, status, isDelivering, streams }
+  return { ready, reader: storage.reader, status, consoleLink: ownConsole.link, isDelivering, streams }
 }
 
 async function runUntil(

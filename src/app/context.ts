@@ -2,6 +2,7 @@
  * Builds the context that every start-up step receives: settings, clock, logger, metrics, the tasks to run so far, and
  * the clean-up stack.
  */
+import type { ApiParts } from '../api/api.ts'
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { VERSION } from '../core/version.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
@@ -12,6 +13,7 @@ import type { FaultHooks } from '../log/fault-hooks.ts'
 import { createLogger, type Logger } from '../obs/logger.ts'
 import { createMetrics, type Metrics } from '../obs/metrics.ts'
 import { loadCalendar } from '../settings/calendar-file.ts'
+import { fileNeedsOf } from '../settings/file-needs.ts'
 import type { RoleName, Settings } from '../settings/settings.ts'
 
 /** What the product takes from outside besides its settings. */
@@ -20,6 +22,8 @@ export interface AppParts {
   chance: Chance
   /** Fault-injection hook of the log on Kafka, for tests; absent in production. */
   faultHooks?: FaultHooks
+  /** What the doctor of the command line finds on this node, for `GET /v1/doctor`. */
+  doctor?: NonNullable<ApiParts['doctor']>
 }
 
 /** Passed from step to step. */
@@ -49,15 +53,9 @@ export function startContext(
   const calendar = loadCalendar(settings.calendarFile)
   for (const warning of settings.warnings) logger.warn('settings.warning', { warning })
   logger.info('settings.read', { settings: settings.summary })
-  const { roles, streamMaxClients } = settings
-  const files = divideFiles(openFilesLimit(), {
-    streams: streamMaxClients,
-    delivers: roles.includes('webhooks'),
-  })
+  const files = divideFiles(openFilesLimit(), fileNeedsOf(settings))
   const { warning } = files
-  if (warning !== null && roles.some((role) => role === 'api' || role === 'feed')) {
-    logger.warn('streams.capacity_lowered', { maxClients: files.streams, warning })
-  }
+  if (warning !== null) logger.warn('streams.capacity_lowered', { maxClients: files.streams, warning })
   return { ...parts, settings, logger, metrics, calendar, files, stack, roles: [], stopping }
 }
 

@@ -14,7 +14,6 @@ import type { FaultHooks } from '../log/fault-hooks.ts'
 import type { Log } from '../log/log.ts'
 import { lockDirectory } from '../log-embedded/lock.ts'
 import { openSqliteLog } from '../log-embedded/log.ts'
-import { openKafkaLog } from '../log-kafka/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { KafkaSettings } from '../settings/kafka.ts'
 
@@ -53,12 +52,12 @@ export interface OpenLogOptions {
 
 /**
  * Opens the log of these settings with this node's archive; `stack` closes them. While Kafka is unavailable, calls of the
- * log wait.
+ * log wait. The client of Kafka is loaded only here: it takes 10 MB, which the embedded log does not need.
  * @throws BridgeError `log_locked`, `log_damaged`, `log_unavailable`
  */
-export function openLog(options: OpenLogOptions, stack: ReleaseStack): OpenedLog {
+export async function openLog(options: OpenLogOptions, stack: ReleaseStack): Promise<OpenedLog> {
   const { kafka } = options
-  if (kafka !== null) return openOnKafka(kafka, options, stack)
+  if (kafka !== null) return openOnKafka(kafka, options, stack, await import('../log-kafka/log.ts'))
   const { log, archive } = openSqliteLog({
     ...options,
     onRestored: (path) => options.logger.warn('log.restore_completed', { path }),
@@ -74,7 +73,12 @@ export function openLog(options: OpenLogOptions, stack: ReleaseStack): OpenedLog
   }
 }
 
-function openOnKafka(kafka: KafkaSettings, options: OpenLogOptions, stack: ReleaseStack): OpenedLog {
+function openOnKafka(
+  kafka: KafkaSettings,
+  options: OpenLogOptions,
+  stack: ReleaseStack,
+  { openKafkaLog }: typeof import('../log-kafka/log.ts'),
+): OpenedLog {
   const { dataDir, nativeKind, clock, logger, onUpgrade, faultHooks } = options
   stack.push('the data directory', lockDirectory(dataDir, clock))
   const damaged = Promise.withResolvers<never>()

@@ -35,13 +35,15 @@ export function createStatus({
     const nowMs = clock.now()
     const { report = null, isOwn = false } = leader.report() ?? {}
     const { id = null, since = null } = report?.leader ?? {}
+    const aheadMs = report?.upstreamAheadMs ?? null
     return {
       leader: { id, since, self: isOwn },
       upstream: {
         state: report?.upstreamState ?? null,
         lastGoodPoll: report?.lastGoodPoll ?? null,
         nextPoll: report?.nextPoll ?? null,
-        phase: calendar.phase(nowMs),
+        phase: calendar.phase(nowMs + (aheadMs ?? 0)),
+        aheadMs,
       },
       quota: report?.quota ?? UNKNOWN_QUOTA,
       log: {

@@ -7,6 +7,7 @@ import { RecentEvents } from '../archive/reading/recent-events.ts'
 import { createSearchSlices, type SearchSlices } from '../archive/reading/search-slices.ts'
 import { runPruner } from '../archive/replica/pruner.ts'
 import { Replicator } from '../archive/replica/replicator.ts'
+import { noteRetention, runRetention } from '../log-embedded/retention.ts'
 import type { StartContext } from './context.ts'
 import { type OpenedLog, openLog } from './open-log.ts'
 
@@ -19,9 +20,9 @@ export interface Storage extends OpenedLog {
 }
 
 /** @throws BridgeError as `openLog` */
-export function openStorage(context: StartContext): Storage {
+export async function openStorage(context: StartContext): Promise<Storage> {
   const { settings, clock, logger, roles, faultHooks } = context
-  const opened = openLog(
+  const opened = await openLog(
     {
       kafka: settings.kafka,
       dataDir: settings.dataDir,
@@ -39,7 +40,13 @@ export function openStorage(context: StartContext): Storage {
   const searchSlices = createSearchSlices(clock)
   const reader = createReader(archive, recentEvents, clock, replicator.replica, searchSlices)
   roles.push({ name: 'replicator', run: (signal) => replicator.run(signal) })
-  if (!shared) {
+  if (shared) {
+    const retentionMs = settings.embeddedRetentionMs
+    const beginsMs = noteRetention(archive, retentionMs, clock.now())
+    const parts = { archive, beginsMs, clock, logger }
+    if (retentionMs !== null)
+      roles.push({ name: 'retention', run: (signal) => runRetention({ ...parts, retentionMs }, signal) })
+  } else {
     const parts = { ...opened, replica: replicator.replica, clock, logger }
     roles.push({ name: 'pruner', run: (signal) => runPruner(parts, signal) })
     roles.push({ name: 'replica', run: opened.watchReplica })

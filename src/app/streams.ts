@@ -1,6 +1,7 @@
 /**
  * Builds the role `feed`: the event stream over WebSocket and server-sent events.
  */
+import { nodeId } from '../lifecycle/node-id.ts'
 import { createStreams } from '../streams/streams.ts'
 import type { Access } from './access.ts'
 import { hasRole, type StartContext } from './context.ts'
@@ -12,7 +13,7 @@ import type { Storage } from './storage.ts'
 export function buildStreams(
   context: StartContext,
   { reader }: Storage,
-  { authenticate, findCaller, tickets }: Access,
+  { authenticate, findCaller, tickets, tokens, keys }: Access,
   leader: LeaderView,
   { limits, rates }: Readers,
 ): ReturnType<typeof createStreams> | null {
@@ -23,9 +24,12 @@ export function buildStreams(
     reader,
     credentials: { authenticate, findCaller, tickets },
     corsOrigins: settings.corsOrigins,
+    servesPages: hasRole(context, 'console'),
     upstream: () => ({ ...leader.polls(), phase: calendar.phase(clock.now()) }),
     limits,
     rates,
+    tokens,
+    node: { id: nodeId(), key: keys.key },
   })
   roles.push({ name: 'feed', run: (signal) => streams.run(signal) })
   return streams

@@ -1,6 +1,7 @@
 /**
  * Builds webhook delivery for the role `webhooks`, and the webhook routes for the role `api`.
  */
+import { sequenceOfName } from '../archive/named-event.ts'
 import { NO_WEBHOOKS, type WebhookWiring, wireWebhooks } from '../webhooks/wiring.ts'
 import type { Access } from './access.ts'
 import { hasRole, type StartContext } from './context.ts'
@@ -10,7 +11,7 @@ import type { Storage } from './storage.ts'
 export function buildWebhooks(context: StartContext, storage: Storage, access: Access): WebhookWiring {
   if (!hasRole(context, 'api', 'webhooks')) return NO_WEBHOOKS
   const { settings, files, stack, roles } = context
-  const { log, reader, archive } = storage
+  const { log, reader, archive, searchSlices } = storage
   const parts = wireWebhooks(
     {
       ...context,
@@ -23,7 +24,9 @@ export function buildWebhooks(context: StartContext, storage: Storage, access: A
       mostAttempts: Math.max(1, files.outgoing),
       log,
       reader,
+      searchSlices,
       findEvents: (ids) => archive.sequencesOf(ids, reader.latest),
+      sequenceOf: (name) => sequenceOfName(archive, reader, name),
       endpoints: access.endpoints,
     },
     stack,

@@ -54,6 +54,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     does: 'show the state of a running bridge: upstream, quota, log, replica, gaps',
     load: async () => (await import('./commands/status.ts')).statusCommand,
   },
+  nodes: {
+    does: 'list the processes that share the log of a running bridge',
+    load: async () => (await import('./commands/operations/nodes.ts')).nodesCommand,
+  },
   tail: {
     does: 'print the event stream of a running bridge',
     load: async () => (await import('./commands/tail.ts')).tailCommand,
@@ -61,6 +65,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   get: {
     does: 'print one event by its id or sequence',
     load: async () => (await import('./commands/get.ts')).getCommand,
+  },
+  why: {
+    does: 'tell why an announcement was late: its way from upstream to every reader',
+    load: async () => (await import('./commands/operations/why.ts')).whyCommand,
   },
   rejected: {
     does: 'list the items that could not be read, or print them as they came',
@@ -74,6 +82,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     does: 'post its events to a local URL as signed webhooks',
     load: async () => (await import('./commands/listen.ts')).listenCommand,
   },
+  console: {
+    does: 'print a link that opens the console in a browser',
+    load: async () => (await import('./commands/console.ts')).consoleCommand,
+  },
   me: {
     does: 'show whose token the commands use, and what it may do',
     load: async () => (await import('./commands/tokens/me.ts')).meCommand,
@@ -81,6 +93,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   tokens: {
     does: 'create, list and delete API tokens of a running bridge',
     load: async () => (await import('./commands/tokens/tokens.ts')).tokensCommand,
+  },
+  streams: {
+    does: 'list the open streams of a running bridge, and end one',
+    load: async () => (await import('./commands/operations/streams.ts')).streamsCommand,
   },
   webhooks: {
     does: 'create, change, list, test, replay and delete webhook endpoints of a running bridge',

@@ -5,7 +5,7 @@ import { didYouMean } from '../core/near.ts'
 import { BridgeError, exitCodeFor, messageOf } from '../errors.ts'
 import { systemChance, systemClock } from '../lifecycle/clock.ts'
 import { withStopSignal } from '../lifecycle/signals.ts'
-import { holdYoungGeneration } from '../lifecycle/young-generation.ts'
+import { holdHeap, holdYoungGeneration } from '../lifecycle/young-generation.ts'
 import { safeJson } from '../obs/safe-json.ts'
 import { commands } from './command-table.ts'
 import { wantsColour } from './terminal/text.ts'
@@ -36,6 +36,7 @@ export async function main(argv: string[], env: Record<string, string | undefine
     }
     // `run` lets it grow once it has started.
     if (name === 'demo' || name === 'run') holdYoungGeneration()
+    if (name === 'demo') holdHeap()
     const run = await command.load()
     const context = {
       env,

@@ -24,6 +24,7 @@ export interface Party {
 export interface Category {
   kind: string
   code: string
+  name: string | null
   importance: string | null
 }
 
@@ -163,5 +164,6 @@ function categoryOf(value: unknown): Category[] {
   const fields = fieldsOf(value)
   const kind = identifier(fields?.kind)
   const code = identifier(fields?.code)
-  return kind === null || code === null ? [] : [{ kind, code, importance: identifier(fields?.importance) }]
+  if (kind === null || code === null) return []
+  return [{ kind, code, name: identifier(fields?.name), importance: identifier(fields?.importance) }]
 }

@@ -35,3 +35,26 @@ export function parseDuration(text: string): number | null {
     ),
   )
 }
+
+/** A length in words for people, e.g. `0.84 s`, `12 s`, `3 min 12 s`, `2 h 5 min`, `4 d 1 h`. */
+export function durationWords(ms: number): string {
+  if (ms < 10 * SECOND_MS) return `${Number((ms / SECOND_MS).toFixed(ms < SECOND_MS ? 3 : 1))} s`
+  const units = [
+    ['d', DAY_MS],
+    ['h', HOUR_MS],
+    ['min', MINUTE_MS],
+    ['s', SECOND_MS],
+  ] as const
+  const rounded =
+    ms < HOUR_MS ? Math.round(ms / SECOND_MS) * SECOND_MS : Math.round(ms / MINUTE_MS) * MINUTE_MS
+  const first = units.findIndex(([, unitMs]) => rounded >= unitMs)
+  let leftMs = rounded
+  return units
+    .slice(first, first + 2)
+    .flatMap(([name, unitMs]) => {
+      const count = Math.floor(leftMs / unitMs)
+      leftMs -= count * unitMs
+      return count === 0 ? [] : [`${count} ${name}`]
+    })
+    .join(' ')
+}

@@ -42,6 +42,8 @@ export interface NewEvent {
   replacesid: string | null
   /** How its item was found. Absent of a gap event, and where an older build wrote the event. */
   foundBy?: FoundBy
+  /** Which request brought its item and what was before it, as text: see `archive/journeys.ts`. Absent as `foundBy`. */
+  journey?: string
   /** JSON text of the upstream item as received, on one line; or of the gap. */
   data: string
   /** `data` as parsed when the item was fetched. Absent in a gap and in an event that was read from a log. */
@@ -56,6 +58,8 @@ export interface Provenance {
   committedMs?: number
   /** The Kafka topics that hold it beside that of all events, without their prefix. Absent in the result of a commit. */
   topics?: readonly string[]
+  /** Which request brought its item, as text: see `archive/journeys.ts`. A later build may say more in it. */
+  journey?: string
 }
 
 /** An event with its sequence, as the log stores it and readers receive it. */
@@ -105,6 +109,7 @@ export function disclosureEvent(
     recordedMs: number
     late: boolean
     foundBy?: FoundBy
+    journey?: string
     /** Upstream's present, ms since 1970, where the item is stamped ahead of it. */
     aheadOfMs?: number
     item?: ParsedItem
@@ -122,6 +127,7 @@ export function disclosureEvent(
     ...(held.aheadOfMs !== undefined && { aheadof: isoMillis(held.aheadOfMs) }),
     replacesid: disclosure.replacesGuid,
     ...(held.foundBy && { foundBy: held.foundBy }),
+    ...(held.journey !== undefined && { journey: held.journey }),
     data: held.data,
     ...(held.item && { item: held.item }),
   }

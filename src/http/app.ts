@@ -7,13 +7,24 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { FILTER_PARAMETERS } from '../core/filter/filter-query.ts'
 import { didYouMean } from '../core/near.ts'
 import type { Logger } from '../obs/logger.ts'
-import { type Authenticate, bearerToken, callerOf, requireScope } from './auth.ts'
-import { readJsonBody, refuseBody } from './body.ts'
+import {
+  type Authenticate,
+  bearerHeader,
+  bearerToken,
+  type Caller,
+  callerOf,
+  type FindSession,
+  requireScope,
+  requireUnlocked,
+  sessionCaller,
+} from './auth.ts'
+import { readJsonBody, readOptionalBody, refuseBody } from './body.ts'
+import { endAnswer } from './end-answer.ts'
 import { checkUrl, checkUrlLength } from './limits.ts'
 import { Query } from './parameters.ts'
 import { HttpProblem, problemAnswer, problemOf } from './problem.ts'
 import { RATE_HEADERS, type RateHeaders, type RateLimits } from './rate-limits.ts'
-import type { AnyRoute, OpenCall } from './route.ts'
+import type { AnyRoute, OpenCall, Route } from './route.ts'
 
 /**
  * What answers below a prefix with its own rules, such as a mirror of another API. It comes before every check of the
@@ -28,12 +39,21 @@ export interface AppOptions {
   routes: readonly AnyRoute[]
   mounts?: readonly Mount[]
   authenticate: Authenticate
+  /** Finds the callers of sessions; absent: cookies are not looked at. */
+  findSession?: FindSession
   /** Exact browser origins that may call. */
   corsOrigins: readonly string[]
   /** Rates of requests; absent: no limits. A mount has to ask for its own. */
   rates?: RateLimits
   logger: Logger
+  onRequest?: OnRequest
 }
+
+/**
+ * Called when a request has reached a route; what it returns is called when the response has ended, with its status, or null
+ * where the client left before the response began.
+ */
+export type OnRequest = (route: AnyRoute) => (status: number | null) => void
 
 /** Express's names of the methods. */
 const METHODS = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const
@@ -204,10 +224,19 @@ type RouteHandler = (
 /** Why the signal `gone` of every call aborts. One for all: to make one costs as much as to refuse a request. */
 const GONE: unknown = AbortSignal.abort().reason
 
+/** What the caller of a request is found by, and its rates. */
+type Credentials = Pick<AppOptions, 'authenticate' | 'findSession' | 'rates'>
+type CallOptions = Credentials & Pick<AppOptions, 'onRequest'>
+
 /** A handler that checks token, path and body before the route gets its call. A stranger's body is never read. */
-function callOf(route: AnyRoute, options: Pick<AppOptions, 'authenticate' | 'rates'>): RouteHandler {
+function callOf(route: AnyRoute, options: CallOptions): RouteHandler {
   const known = [...Object.keys(route.parameters), ...(route.takesFilter === true ? FILTER_PARAMETERS : [])]
+  const { onRequest } = options
   return async (request, response, segment) => {
+    const onEnd = onRequest?.(route)
+    if (onEnd !== undefined) {
+      response.on('close', () => onEnd(response.headersSent ? response.statusCode : null))
+    }
     const handle = admit(route, { request, response, segment }, options)
     const gone = new AbortController()
     response.on('close', () => gone.abort(GONE))
@@ -226,24 +255,45 @@ function callOf(route: AnyRoute, options: Pick<AppOptions, 'authenticate' | 'rat
 function admit(
   route: AnyRoute,
   { request, response, segment }: Pick<OpenCall, 'request' | 'response' | 'segment'>,
-  { authenticate, rates }: Pick<AppOptions, 'authenticate' | 'rates'>,
+  credentials: Credentials,
 ): (call: OpenCall) => Promise<void> {
   if (route.scope === 'open') return (call) => route.handle(call)
-  const caller =
-    route.identify?.(request) ?? callerOf(bearerToken(request.headers.authorization), null, authenticate)
-  setRateHeaders(response, rates?.takeToken(caller, request) ?? null)
+  const caller = callerFor(route, request, credentials)
+  setRateHeaders(response, credentials.rates?.takeToken(caller, request) ?? null)
   requireScope(caller, route.scope)
+  if (route.method !== 'GET' && route.isReadOnly !== true) requireUnlocked(caller)
   route.requireTarget?.({ segment, caller })
   route.takePlace?.({ request, response, caller })
   return (call) => route.handle({ ...call, caller })
 }
 
-/** The JSON value of the body; undefined where the route takes none. Throws as `readJsonBody` and `refuseBody` do. */
-async function bodyOf({ body }: AnyRoute, request: IncomingMessage): Promise<unknown> {
-  return body === undefined ? await refuseBody(request) : await readJsonBody(request, body.maxBytes)
+/**
+ * The caller by the route's own credential, else by a session, else by the bearer token. A session counts only where no
+ * bearer token is sent. Throws as `identify`, `sessionCaller`, `bearerToken` and `callerOf` do.
+ */
+function callerFor(
+  { identify }: Pick<Route, 'identify'>,
+  request: IncomingMessage,
+  { authenticate, findSession }: Credentials,
+): Caller {
+  const own = identify?.(request)
+  if (own) return own
+  const { headers } = request
+  const takesSession =
+    findSession !== undefined && identify === undefined && bearerHeader(headers) === undefined
+  const session = takesSession ? sessionCaller(request, findSession) : null
+  return session ?? callerOf(bearerToken(headers.authorization), null, authenticate)
 }
 
-function refuseMethod(own: string): RequestHandler {
+/** The JSON value of the body; undefined where the route takes none. Throws as `readJsonBody` and `refuseBody` do. */
+async function bodyOf({ body }: AnyRoute, request: IncomingMessage): Promise<unknown> {
+  if (body === undefined) return await refuseBody(request)
+  const read = body.isOptional === true ? readOptionalBody : readJsonBody
+  return await read(request, body.maxBytes)
+}
+
+/** Answers OPTIONS, and refuses every other method, of a path whose own methods are these. */
+export function refuseMethod(own: string): RequestHandler {
   const methods = `${own}, OPTIONS`
   return (request, response) => {
     if (request.method === 'OPTIONS') {
@@ -330,27 +380,7 @@ function sendProblem(request: IncomingMessage, response: ServerResponse, problem
   const { Connection: own } = headers
   // A header Connection of ours takes the place of Node's, which would say that the connection ends.
   if (own !== undefined && own !== 'close' && !response.shouldKeepAlive) headers.Connection = `${own}, close`
-  response.writeHead(status, headers)
-  endAnswer(request, response, own, body)
-}
-
-/**
- * Ends an answer whose headers are set; `connection`: the header Connection among them. Where the connection ends with the
- * answer, a client that still sends its body would see a reset instead. So the rest of the body is read first; the
- * listener's time limit of a request bounds that.
- */
-export function endAnswer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  connection: string | undefined,
-  body: string,
-): void {
-  // Of a header `close` of ours `shouldKeepAlive` knows nothing.
-  if (request.complete || (response.shouldKeepAlive && connection !== 'close')) {
-    response.end(body)
-    return
-  }
-  response.write(body)
-  request.on('close', () => response.end())
-  request.resume()
+  response.statusCode = status
+  response.setHeaders(new Map(Object.entries(headers)))
+  endAnswer(request, response, body)
 }

@@ -1,5 +1,6 @@
-/** Turns the bearer token of a request into a caller with a tenant and scopes, or answers 401, 403 or 503. */
+/** Turns the bearer token or the session of a request into a caller with a tenant and scopes, or answers 401, 403 or 503. */
 import { hash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { HttpProblem, retryLater } from './problem.ts'
 
 /** What a token may do. */
@@ -21,6 +22,18 @@ export interface Caller {
   expiresAtMs: number | null
   /** Aborts when the token is deleted or expires: long requests and streams must end then. */
   ended: AbortSignal
+  /** The browser session through which it calls; absent where it shows a token. */
+  session?: CallerSession
+}
+
+/** A session: a browser calls with a token that it does not hold. */
+export interface CallerSession {
+  /** Tells sessions apart; no secret. */
+  id: string
+  /** ms since 1970. */
+  endsMs: number
+  /** Until when it may change something; null while it may only read. */
+  unlockedUntilMs: number | null
 }
 
 /** Why a token has no caller: unknown or deleted, expired, or undecidable until this node has loaded the tokens. */
@@ -31,6 +44,9 @@ export type Authenticate = (token: string) => Caller | NoCaller
 
 /** The same by the token's id, for a client that authenticated with the token before. */
 export type FindCaller = (tokenId: string) => Caller | NoCaller
+
+/** The same by the cookie of a browser's session; null where the request shows none, or none that counts. */
+export type FindSession = (request: IncomingMessage) => Caller | NoCaller | null
 
 /** The caller with the token of the settings: every scope, every tenant, without end. */
 export const settingsCaller: Caller = Object.freeze({
@@ -44,6 +60,7 @@ export const settingsCaller: Caller = Object.freeze({
 
 const CHALLENGE = 'Bearer realm="disclosure-bridge"'
 const BEARER = /^Bearer +(\S.*)$/i
+const BEARER_SCHEME = /^Bearer(?: |$)/i
 
 /**
  * Finds the admin token, which has every scope and tenant and is compared in constant time, and others by `others`. Without
@@ -61,6 +78,14 @@ export function adminAuthenticate(
 /** Finds the token of the settings; every other id by `others`. */
 export function findCallerAmong(others: FindCaller): FindCaller {
   return (tokenId) => (tokenId === settingsCaller.tokenId ? settingsCaller : others(tokenId))
+}
+
+/**
+ * The header `Authorization` where it is for the bridge. A browser sends one of another scheme, such as `Basic`, for a proxy
+ * before the bridge.
+ */
+export function bearerHeader({ authorization }: IncomingMessage['headers']): string | undefined {
+  return authorization !== undefined && BEARER_SCHEME.test(authorization) ? authorization : undefined
 }
 
 /**
@@ -89,6 +114,23 @@ export function callerOf(token: string, scope: Scope | null, authenticate: Authe
   }
   requireScope(caller, scope)
   return caller
+}
+
+/**
+ * The caller of the session that a request shows; null where it shows none.
+ * @throws HttpProblem `unauthorised` where the session has ended, `unavailable` until this node has loaded the tokens
+ */
+export function sessionCaller(request: IncomingMessage, findSession: FindSession): Caller | null {
+  const caller = findSession(request)
+  if (caller === 'loading') throw tokensLoading()
+  if (typeof caller === 'object') return caller
+  throw unauthorised('this session has ended, or its token; sign in again', CHALLENGE)
+}
+
+/** @throws HttpProblem `session_locked` for a session that may only read */
+export function requireUnlocked({ session }: Caller): void {
+  if (session === undefined || session.unlockedUntilMs !== null) return
+  throw new HttpProblem('session_locked', 'this session may only read until it is unlocked')
 }
 
 /** @throws HttpProblem `forbidden` where the caller lacks the scope; null: it needs none */

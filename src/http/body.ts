@@ -14,7 +14,7 @@ const EMPTY_OBJECT = /^[ \t\r\n]*\{[ \t\r\n]*\}[ \t\r\n]*$/
  */
 export async function refuseBody(request: IncomingMessage): Promise<void> {
   const bytes = await readBytes(request, MAX_BODY_BYTES)
-  if (bytes.length === 0 || EMPTY_OBJECT.test(bytes.toString('latin1'))) return
+  if (isEmpty(bytes)) return
   throw new HttpProblem('body_unexpected', 'this request takes no body, or an empty JSON object')
 }
 
@@ -24,7 +24,22 @@ export async function refuseBody(request: IncomingMessage): Promise<void> {
  */
 export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   checkMediaType(request.headers)
+  return jsonOf(await readBytes(request, maxBytes))
+}
+
+/** The same, where no body counts as an empty object. Throws as `readJsonBody`. */
+export async function readOptionalBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   const bytes = await readBytes(request, maxBytes)
+  if (isEmpty(bytes)) return {}
+  checkMediaType(request.headers)
+  return jsonOf(bytes)
+}
+
+function isEmpty(bytes: Buffer): boolean {
+  return bytes.length === 0 || EMPTY_OBJECT.test(bytes.toString('latin1'))
+}
+
+function jsonOf(bytes: Buffer): unknown {
   if (bytes.length === 0) throw malformed('there is none; this request takes a JSON object')
   let text: string
   try {

@@ -12,6 +12,7 @@ import type { Logger } from '../obs/logger.ts'
 import type { HttpRefusalCause } from '../obs/metrics.ts'
 import type { TakeConnection } from './bounds/connection-slots.ts'
 import { StallWatch } from './bounds/stall-watch.ts'
+import { endAnswer } from './end-answer.ts'
 import { hasLargeHeaders, MAX_HEADER_BYTES, MAX_URL_BYTES } from './limits.ts'
 import { hasLongAnswer, markPipelined } from './long-answer.ts'
 import { BoundedRequest, exceedsPipeline, oneAtATime } from './pipelining.ts'
@@ -120,9 +121,11 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       socket.destroy()
       return
     }
-    if (closed !== null) return refuse(response, retryLater('unavailable', 'this node is stopping'))
-    const fault = faultOf(request)
-    if (fault !== null) return refuse(response, fault)
+    const fault = closed === null ? faultOf(request) : retryLater('unavailable', 'this node is stopping')
+    if (fault !== null) {
+      keepUntilClosed(response)
+      return refuse(request, response, fault)
+    }
     const unwatch = stallWatch.add(socket, () => {
       options.onRefused?.('stalled')
       socket.destroy()
@@ -218,9 +221,11 @@ function faultOf(request: IncomingMessage): HttpProblem | null {
 }
 
 /** Answers a request that does not reach the app, and ends its connection. */
-function refuse(response: ServerResponse, problem: HttpProblem): void {
+function refuse(request: IncomingMessage, response: ServerResponse, problem: HttpProblem): void {
   const { headers, body } = problemAnswer(problem)
-  response.writeHead(problem.status, { ...headers, Connection: 'close' }).end(body)
+  response.statusCode = problem.status
+  response.setHeaders(new Map(Object.entries({ ...headers, Connection: 'close' })))
+  endAnswer(request, response, body)
 }
 
 /** What Node's parser refuses never reaches the app: answered here, then the connection ends. */

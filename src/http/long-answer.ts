@@ -4,9 +4,10 @@
  * is written straight to the socket, in chunks that are framed here (RFC 9112 §7.1).
  */
 import { once } from 'node:events'
-import { type OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { ServerResponse } from '../lifecycle/node-http.ts'
 
 const use = Symbol('use')
 /** `pipelined`: requests came before the answer to another was over. `long`: an answer without end goes out. */

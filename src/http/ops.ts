@@ -3,7 +3,7 @@
  * to loopback by default.
  */
 import type { Express } from 'express'
-import { type Check, checkHealth, type Health } from '../obs/health.ts'
+import type { Health } from '../obs/health.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import { bareApp, checkAddress, errorHandler, notFound } from './app.ts'
@@ -11,8 +11,8 @@ import { HttpProblem } from './problem.ts'
 import { sendJson } from './route.ts'
 
 export interface OpsOptions {
-  /** What must hold before this node takes readers; see `checkHealth`. */
-  checks: Readonly<Record<string, Check>>
+  /** Whether this node takes readers; see `createReadiness`. */
+  readiness: () => Health
   metrics: Pick<Metrics, 'contentType' | 'scrape'>
   logger: Logger
 }
@@ -25,7 +25,7 @@ export const opsPaths = {
 } as const
 
 /** The app. Give it to `listen`. */
-export function createOpsApp({ checks, metrics, logger }: OpsOptions): Express {
+export function createOpsApp({ readiness, metrics, logger }: OpsOptions): Express {
   const app = bareApp()
   app.use((request, _response, next) => {
     checkAddress(request)
@@ -34,14 +34,8 @@ export function createOpsApp({ checks, metrics, logger }: OpsOptions): Express {
   app.get('/healthz', (_request, response) => {
     sendJson(response, 200, bodyOf({ ready: true, checks: { process: true } }))
   })
-  // Those that have thrown. Anybody may ask as often as he likes, so each is logged once until it passes again.
-  const broken = new Set<string>()
   app.get('/readyz', (_request, response) => {
-    const health = checkHealth(checks, (check, error) => {
-      if (!broken.has(check)) logger.error('readiness.check_failed', { check, error })
-      broken.add(check)
-    })
-    for (const check of broken) if (Number(health.checks[check]) === 1) broken.delete(check)
+    const health = readiness()
     sendJson(response, health.ready ? 200 : 503, bodyOf(health))
   })
   app.get('/metrics', async (_request, response) => {

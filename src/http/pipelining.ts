@@ -2,8 +2,9 @@
  * Handles the requests of a connection one at a time, and ends connections that pipeline more than a few. Node parses
  * all requests of a chunk (64 KB) at once and holds their answers until the client has read those before.
  */
-import { IncomingMessage, type RequestListener } from 'node:http'
+import type { RequestListener } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { IncomingMessage } from '../lifecycle/node-http.ts'
 
 /** Most requests of a connection that wait behind the one whose answer goes out: some clients pipeline a few. */
 const MOST_WAITING = 8

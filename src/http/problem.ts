@@ -20,6 +20,11 @@ export const problemCodes = {
   request_malformed: [400, 'Malformed request', 'Send well-formed HTTP/1.1.'],
   unauthorised: [401, 'Not authenticated', 'Send `Authorization: Bearer <token>` with a valid token.'],
   forbidden: [403, 'Not allowed', 'Use a token that may do this; `detail` says what is missing.'],
+  session_locked: [
+    403,
+    'Session may only read',
+    'Unlock the session with its token, `POST /v1/sessions/current/unlock`, or send the token itself.',
+  ],
   limit_reached: [403, 'Limit reached', 'Delete what is no longer needed, then try again.'],
   origin_refused: [
     403,

@@ -33,6 +33,8 @@ export type Described = string | z.ZodType
 /** A JSON body that a route takes. */
 export interface RouteBody {
   maxBytes: number
+  /** A request without any body counts as one with an empty object. */
+  isOptional?: true
   /** What the route reads it by, each member with a description. */
   schema: z.ZodObject
 }
@@ -77,13 +79,15 @@ export interface Route extends RouteFacts {
   scope: Scope | null
   /**
    * The caller of a request that shows a credential other than the header `Authorization`; null where it shows none.
-   * Throws as `callerOf`.
+   * Such a route takes no session. Throws as `callerOf`.
    */
   identify?(request: IncomingMessage): Caller | null
   /** Throws the 404 where the path names nothing of the caller. Called before query and body are looked at. */
   requireTarget?(target: Pick<Call, 'segment' | 'caller'>): void
   /** Throws the refusal where the caller has too many calls at a time. Called before query and body are looked at. */
   takePlace?(call: Pick<Call, 'request' | 'response' | 'caller'>): void
+  /** Changes nothing although it is no GET, so that a session which may only read has it too. */
+  isReadOnly?: true
   /** Answers the call, or throws HttpProblem or BridgeError before anything is written. */
   handle(call: Call): Promise<void>
 }
@@ -91,6 +95,8 @@ export interface Route extends RouteFacts {
 /** The same, open to everybody: no token is looked at. */
 export interface OpenRoute extends RouteFacts {
   scope: 'open'
+  /** It needs a token all the same, which it takes from the header or the body by itself. */
+  takesToken?: true
   /** As that of a Route. */
   handle(call: OpenCall): Promise<void>
 }

@@ -3,11 +3,11 @@
  * when the files change. Connections that are open keep the one they began with.
  */
 import { readFileSync } from 'node:fs'
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import type { RequestListener, Server, ServerOptions } from 'node:http'
 import { createSecureContext, type TLSSocket, Server as TlsServer } from 'node:tls'
 import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
+import { createServer, createTlsServer } from '../lifecycle/node-http.ts'
 import type { Logger } from '../obs/logger.ts'
 
 /** PEM files: the certificate with its chain, and its key without a passphrase. */

@@ -2,8 +2,8 @@
  * Defines the handler that takes over WebSocket upgrades, and sends error responses on a socket that has no HTTP
  * response object.
  */
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { type IncomingMessage, STATUS_CODES } from '../lifecycle/node-http.ts'
 import { type HttpProblem, problemAnswer } from './problem.ts'
 
 /** Takes connections over. */

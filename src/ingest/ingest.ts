@@ -2,13 +2,14 @@
  * Builds the role `poller` of a process: the poller and the tasks beside it for heartbeat, daily reports, exchange reference
  * data and fund requests.
  */
-import { hostname } from 'node:os'
+import { type PublishedDay, publishedDay } from '../archive/days.ts'
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { createTokenBucket } from '../governor/quota/token-bucket.ts'
 import { completenessOf, reconciliationBudget } from '../governor/schedule/daily-reconciliation.ts'
 import { plannedPacing, withoutGateway } from '../governor/schedule/pacing.ts'
 import { rescansOf } from '../governor/schedule/rescans.ts'
 import { type Chance, sleep } from '../lifecycle/clock.ts'
+import { nodeId } from '../lifecycle/node-id.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { UpstreamSettings } from '../settings/settings.ts'
@@ -22,9 +23,12 @@ import { FundRequestHandler } from './funds/fund-request-handler.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { aheadMs, type OwnReport, reportOf } from './leader-report.ts'
 import { type IngestConfig, isInformed, nextPollAtMs } from './machine/state.ts'
+import { PollKeeper } from './poll-keeper.ts'
 import { createObserver } from './poller/ingest-metrics.ts'
 import { Poller, type PollerParts } from './poller/poller.ts'
+import { answerQuota, isQuotaRequest } from './quota-request-handler.ts'
 import { DayKeeper } from './reconciliation/day-keeper.ts'
+import { reportsOf } from './reconciliation/day-report.ts'
 
 /** Longest duration of one request, first byte sent to last byte read. A page of 200 items is 300 KB. */
 const REQUEST_TIMEOUT_MS = 10_000
@@ -73,12 +77,13 @@ export function createIngest(parts: IngestParts) {
   const bucket = createTokenBucket(plan)
   const metricsObserver = createObserver(metrics, config)
   const completeness = completenessOf(withoutGateway({ ...plan, gatewayUnits }))
-  const reporter = { processId: `${hostname()}:${process.pid}`, config, completeness }
+  const reporter = { processId: nodeId(), config, completeness }
   const heartbeat =
     log.publishStatus === undefined
       ? null
       : createHeartbeat({ ...parts, ...reporter, publish: log.publishStatus })
-  const observer = heartbeat?.observing(metricsObserver) ?? metricsObserver
+  const polls = new PollKeeper({ log, config, clock, logger })
+  const observer = polls.observing(heartbeat?.observing(metricsObserver) ?? metricsObserver)
   const poller = new Poller({ ...parts, client, bucket, config, observer })
   const beside = { poller, bucket, log, clock, logger }
   const references = new ReferenceRequestHandler({
@@ -95,9 +100,11 @@ export function createIngest(parts: IngestParts) {
           plan,
           weeklyUnits: gatewayUnits,
         })
-  /** Requests of the nodes for what only the leader reads from upstream. */
+  const quotaParts = { ...reporter, poller, plan, gatewayUnits, clock }
+  /** Requests of the nodes for what only the leader knows, or reads from upstream. */
   const serve = (signal: AbortSignal): Promise<void> =>
     log.requests.serve(async (request, asked) => {
+      if (isQuotaRequest(request)) return answerQuota(quotaParts, asked)
       if (isReferenceTarget(request)) return references.answer(request, asked, signal)
       if (funds !== null) return funds.answer(request, asked, signal)
       // The gateway of the leader may be on: only the leader's own setting counts.
@@ -110,6 +117,7 @@ export function createIngest(parts: IngestParts) {
     ...(heartbeat === null ? [] : [{ name: 'status', run: heartbeat.run }]),
     { name: 'requests', run: serve },
     { name: 'days', run: (signal) => days.run(signal) },
+    { name: 'polls', run: (signal) => polls.run(signal) },
   ]
   return {
     poller,
@@ -127,6 +135,12 @@ export function createIngest(parts: IngestParts) {
       if (!isInformed(state, leaderSinceMs)) return null
       const { lastGoodPollMs } = state
       return { lastGoodPollMs, nextPollMs: nextPollAtMs(state), upstreamAheadMs: aheadMs(state) }
+    },
+    /** The reports of the days, oldest first, today last; null as `report`. */
+    days: (): readonly PublishedDay[] | null => {
+      const { state, leaderSinceMs } = poller
+      if (!isInformed(state, leaderSinceMs)) return null
+      return reportsOf(state, config, clock.now()).map(publishedDay)
     },
     /** Closes the connections to upstream. */
     close: () => client.close(),

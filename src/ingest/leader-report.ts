@@ -5,7 +5,7 @@ import { DAY_MS } from '../core/durations.ts'
 import { quotaAt } from '../governor/quota/ledger.ts'
 import type { Completeness } from '../governor/schedule/daily-reconciliation.ts'
 import type { LeaderReport } from '../http/schemas/leader-report-schema.ts'
-import { skewsMs } from './machine/present.ts'
+import { type Clocks, decidedSkewMs, skewsMs } from './machine/present.ts'
 import { gapOf } from './machine/publish.ts'
 import { type IngestConfig, type IngestState, nextPollAtMs } from './machine/state.ts'
 import { forecast } from './poller/ingest-metrics.ts'
@@ -55,13 +55,15 @@ export function reportOf(
 /** The spans of the last two weeks that were not read again, ISO 8601, oldest first. */
 function recentlyUnreconciled(state: IngestState, calendar: Calendar, nowMs: number) {
   const { head } = state
-  const [skewMs] = skewsMs(state)
-  const presentMs = nowMs + skewMs
+  const skews = skewsMs(state)
+  const skewMs = Math.min(...skews)
+  // Before the first answer our clock may be behind that of the process before this one.
+  const presentMs = Math.max(nowMs + Math.max(...skews), state.hasDate === null ? head.latestTimeMs : 0)
   const ranges = unreconciledRanges(head, { calendar, presentMs, skewMs })
-  return partsWithin(ranges, { fromMs: presentMs - NAMED_MS, toMs: presentMs })
+  return partsWithin(ranges, { fromMs: nowMs + skewMs - NAMED_MS, toMs: presentMs })
 }
 
-/** Upstream's clock minus ours, ms; null before the first good poll. */
-export function aheadMs({ lastGoodPollMs, skewMs }: Pick<IngestState, 'lastGoodPollMs' | 'skewMs'>) {
-  return lastGoodPollMs === null ? null : skewMs
+/** Upstream's clock minus ours, ms; null before the first good poll, and while they disagree and either may be right. */
+export function aheadMs(state: Clocks & Pick<IngestState, 'lastGoodPollMs'>): number | null {
+  return state.lastGoodPollMs === null ? null : decidedSkewMs(state)
 }

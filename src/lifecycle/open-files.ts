@@ -21,7 +21,7 @@ const MOST_OUTGOING = 8192
 
 /** What the files are divided by. */
 export interface FileNeeds {
-  /** Streams that the settings ask for. */
+  /** Streams and pulls that the settings ask for; 0 for a process that serves none. */
   streams: number
   /** Whether this process delivers webhooks. */
   delivers: boolean
@@ -72,7 +72,7 @@ function connectionsUnder(
   const incoming = openFiles - Math.floor(own + outgoing)
   const others = Math.min(OTHER_INCOMING, Math.floor(incoming * OTHER_INCOMING_SHARE))
   return {
-    streams: Math.max(1, Math.min(wanted, openFiles - SPARE_FILES, incoming - others)),
+    streams: Math.min(wanted, Math.max(1, Math.min(openFiles - SPARE_FILES, incoming - others))),
     incoming: Math.max(1, incoming),
     outgoing: delivers ? Math.max(1, Math.floor(outgoing)) : 0,
   }

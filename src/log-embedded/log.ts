@@ -23,7 +23,12 @@ import { finishSwap } from './restore-swap.ts'
 import { createSqliteShards } from './shards.ts'
 import { createSqliteTable } from './table.ts'
 import { claimWriter } from './writer.ts'
-import { ensureLogTables, readRejectedPage, readSqliteRejectedHashes } from './writer-tables.ts'
+import {
+  ensureLogTables,
+  readRejectedPage,
+  readSqliteRejectedHashes,
+  rejectedDropped,
+} from './writer-tables.ts'
 
 /** How the embedded log is opened. */
 export interface SqliteLogOptions {
@@ -108,6 +113,10 @@ export function logOver(
     async rejectedPage(page) {
       open()
       return readRejectedPage(db, page)
+    },
+    rejectedDropped() {
+      open()
+      return rejectedDropped(db)
     },
     async rejectedHashes(limit) {
       open()

@@ -61,15 +61,42 @@ export function writeRows(db: Database, rows: RowChanges): void {
   for (const [key, value] of rows) value === null ? drop.run(key) : put.run(key, value)
 }
 
-/** Most rejected items that are stored: usual ones take 30 MB, the largest 15 GB. */
-const MOST_REJECTED = 20_000
+/** Most rejected items that are stored, and most bytes of their texts: so many usual ones take 30 MB. */
+const MOST_REJECTED = { count: 20_000, bytes: 1024 ** 3 }
+
+/** Deletes the newest item with which the texts, counted from the newest on, exceed so many bytes, and all before it. */
+const DELETE_BEYOND_BYTES = `
+  DELETE FROM rejected WHERE id <= (
+    SELECT max(id) FROM (SELECT id, sum(octet_length(raw)) OVER (ORDER BY id DESC) AS bytes FROM rejected)
+    WHERE bytes > ?
+  )`
 
 /** Adds rejected items, and deletes the oldest ones beyond `most`. Inside a transaction. */
 export function writeRejected(db: Database, items: readonly RejectedItem[], most = MOST_REJECTED): void {
   if (items.length === 0) return
   const insert = db.prepare('INSERT INTO rejected(raw, reason, guid, recordedtime) VALUES (?, ?, ?, ?)')
   for (const item of items) insert.run(item.raw, item.reason, item.guid, item.recordedtime)
-  db.prepare('DELETE FROM rejected WHERE id <= (SELECT max(id) FROM rejected) - ?').run(most)
+  db.prepare('DELETE FROM rejected WHERE id <= (SELECT max(id) FROM rejected) - ?').run(most.count)
+  db.prepare(DELETE_BEYOND_BYTES).run(most.bytes)
+}
+
+/**
+ * Deletes rejected items that were set aside before that time, ISO 8601; the newest of all stays, so that no place is given
+ * twice. Returns how many.
+ */
+export function dropRejectedBefore(db: Database, time: string): number {
+  const before = rejectedDropped(db)
+  db.prepare(`
+    DELETE FROM rejected WHERE id < (
+      SELECT coalesce(min(id) FILTER (WHERE recordedtime >= ?), max(id)) FROM rejected
+    )`).run(time)
+  return rejectedDropped(db) - before
+}
+
+/** How many rejected items were deleted because the log keeps a limited number of them, or by age. */
+export function rejectedDropped(db: Database): number {
+  const first = db.prepare<{ id: number | null }>('SELECT min(id) AS id FROM rejected').get()?.id
+  return (first ?? 1) - 1
 }
 
 /** Rejected items before a place, the newest first. */

@@ -156,6 +156,12 @@ function eventHeaders(types: readonly string[]) {
       .enum(waysFound)
       .optional()
       .describe('Only in the topic of all, and not of gap events: how the item was found.'),
+    journey: z
+      .string()
+      .optional()
+      .describe(
+        'Only in the topic of all, and not of gap events: which request brought the item. No contract.',
+      ),
     topics: z
       .string()
       .optional()

@@ -3,6 +3,7 @@ import type { Committed } from '../core/event.ts'
 import { BridgeError, isBridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import { type Clock, sleep } from '../lifecycle/clock.ts'
+import type { ConsumerGroups, ConsumerPage } from '../log/consumers.ts'
 import type {
   Commit,
   KeptRejected,
@@ -28,6 +29,7 @@ import type { LogParts } from './client/connection.ts'
 import { PartitionWriter } from './client/partition-writer.ts'
 import { statusRecord } from './client/records.ts'
 import { type Elections, groupElections, type OpenElections } from './group/leader.ts'
+import { listConsumerGroups } from './reading/consumer-groups.ts'
 import { followTopic } from './reading/follow.ts'
 import { oldestSequence } from './reading/offset-lookup.ts'
 import { readRejectedHashes, readRejectedPageOf } from './reading/rejected.ts'
@@ -174,10 +176,6 @@ class KafkaEventLog implements KafkaLog {
     return this.#elections.campaign(await this.#ready(signal), replica)
   }
 
-  claim(term: Term, signal: AbortSignal): Promise<Writer> {
-    return this.#claim(term, signal)
-  }
-
   async beginEpoch(
     rowsOf: (stored: Pick<Writer, 'epoch' | 'sequence' | 'rows'>) => RowChanges,
     signal: AbortSignal,
@@ -220,7 +218,7 @@ class KafkaEventLog implements KafkaLog {
     const untilMs = clock.now() + PATIENCE_MS
     for (;;) {
       try {
-        return await this.#claim(term, signal, repair)
+        return await this.claim(term, signal, repair)
       } catch (error) {
         if (!isBridgeError(error, 'log_unavailable') || clock.now() >= untilMs) throw error
         await sleep(clock, CLAIM_PAUSE_MS, signal)
@@ -228,7 +226,8 @@ class KafkaEventLog implements KafkaLog {
     }
   }
 
-  async #claim(term: Term, signal: AbortSignal, repair = false): Promise<KafkaWriter> {
+  /** `repair`: of a log whose topics disagree. */
+  async claim(term: Term, signal: AbortSignal, repair = false): Promise<KafkaWriter> {
     this.#reader.open()
     signal.throwIfAborted()
     if (!this.#elections.stillHolds() || term.lost.aborted) throw fencedError()
@@ -298,6 +297,10 @@ class KafkaEventLog implements KafkaLog {
     if (!(await this.#readyUnlessEnded(ended))) return
     yield* followStatusTopic(this.#reader, this.#topic(STATUS), ended)
   }
+
+  /** A field, because callers pass it on as a function. */
+  readonly consumers = async (page: ConsumerPage, signal: AbortSignal): Promise<ConsumerGroups> =>
+    listConsumerGroups(this.#reader, this.#prefix, page, await this.#ready(signal))
 
   table<V>(name: string): Table<V> {
     this.#reader.open()

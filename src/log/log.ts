@@ -4,6 +4,7 @@
  * every sentence of it for both implementations.
  */
 import type { Committed } from '../core/event.ts'
+import type { ConsumerGroups, ConsumerPage } from './consumers.ts'
 import type {
   KeptRejected,
   LogEnd,
@@ -39,6 +40,8 @@ export interface Log {
   oldest(signal: AbortSignal): Promise<number | null>
   /** Rejected items before a place, the newest first; empty at the end. */
   rejectedPage(page: RejectedPage): Promise<KeptRejected[]>
+  /** How many rejected items the log no longer has, because it keeps only so many or so old ones. Absent where it cannot know. */
+  rejectedDropped?(): number
   /**
    * The hashes (`rejectedHash`) of the newest rejected items, newest last, at most `limit`, and of no more than the newest
    * 64 MiB of them. Only a few items are in memory at a time.
@@ -54,6 +57,11 @@ export interface Log {
    * text of each, unchecked. Absent where `publishStatus` is: there the process that leads is the only one.
    */
   followStatus?(signal: AbortSignal): AsyncIterable<string[]>
+  /**
+   * The groups of readers outside that keep their position in the log. Absent where the log has no readers outside.
+   * Rejects with the signal's reason when it aborts first. Throws `log_unavailable`.
+   */
+  consumers?(page: ConsumerPage, signal: AbortSignal): Promise<ConsumerGroups>
   /** The table of that name. */
   table<V>(name: string): Table<V>
   /** The shards of that name. `count` is how many there are; it never changes for a name. */

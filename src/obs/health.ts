@@ -1,6 +1,7 @@
 /**
  * Runs the named readiness checks and combines their results.
  */
+import type { Logger } from './logger.ts'
 
 /** True: passed; false: failed; a number from 0 to 1: progress, passed at 1. */
 export type Check = () => boolean | number
@@ -30,6 +31,22 @@ export function checkHealth(
   }
   const ready = Object.values(results).every((result) => result === true || result === 1)
   return { ready, checks: results }
+}
+
+/**
+ * Returns a function that runs every check. One that throws is logged once until it passes again: anybody may ask as often as
+ * they like.
+ */
+export function createReadiness(checks: Readonly<Record<string, Check>>, logger: Logger): () => Health {
+  const broken = new Set<string>()
+  return () => {
+    const health = checkHealth(checks, (check, error) => {
+      if (!broken.has(check)) logger.error('readiness.check_failed', { check, error })
+      broken.add(check)
+    })
+    for (const check of broken) if (Number(health.checks[check]) === 1) broken.delete(check)
+    return health
+  }
 }
 
 function outcomeOf(result: boolean | number): boolean | number {

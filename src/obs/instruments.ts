@@ -53,6 +53,34 @@ export function createInstruments() {
       metric.remove()
       return { set: (value: number | null): void => (value === null ? metric.remove() : metric.set(value)) }
     },
+    /** A counter and a histogram of what happens to each route. `addRoute` registers the series of one at zero. */
+    byRoute<const S extends LabelSets>(
+      counter: { name: string; help: string; labels: S },
+      histogram: { name: string; help: string; buckets: readonly number[] },
+    ) {
+      const counted = configure('counter', counter.name, counter.help, { ...ROUTE, ...counter.labels })
+      const total = new Counter(counted)
+      const timed = configure('histogram', histogram.name, histogram.help, ROUTE)
+      const seconds = new Histogram({ ...timed, buckets: [...histogram.buckets] })
+      return {
+        addRoute(route: string): void {
+          for (const combination of combinations(counter.labels)) total.inc({ route, ...combination }, 0)
+          seconds.zero({ route })
+        },
+        observe(route: string, given: Labels<S>, duration: number): void {
+          total.inc({ route, ...given })
+          seconds.observe({ route }, duration)
+        },
+      }
+    },
+    /** As `knownGauge`, with labels: each series exists only while its value is known. */
+    knownGauges<const S extends LabelSets>(name: string, help: string, labels: S) {
+      const metric = new Gauge(configure('gauge', name, help, labels))
+      return {
+        set: (given: Labels<S>, value: number | null): void =>
+          value === null ? metric.remove({ ...given }) : metric.set({ ...given }, value),
+      }
+    },
     histogram<const S extends LabelSets>(name: string, help: string, labels: S, buckets: readonly number[]) {
       const metric = new Histogram({ ...configure('histogram', name, help, labels), buckets: [...buckets] })
       for (const combination of combinations(labels)) metric.zero(combination)
@@ -60,6 +88,9 @@ export function createInstruments() {
     },
   }
 }
+
+/** The label whose values a process adds once it knows them. */
+const ROUTE = { route: ['as a process has them, e.g. `GET /v1/status`'] } as const
 
 /** Every combination of label values; one empty combination where there are no labels. */
 function combinations(labels: LabelSets): Record<string, string>[] {

@@ -21,11 +21,15 @@ export const logEvents = {
     'The history of webhook attempts cannot be read or stored; requests for it get 503 until a retry succeeds. Deliveries go on.',
   'attempt_history.write_failed':
     'New webhook attempts cannot be written to the attempt history; writing is retried. Deliveries go on.',
-  'backfill.limited':
-    'Half of the quota left does not pay for the whole backfill. The newest days, from `readFrom` on, are read; what is older stays an open gap. A shorter BRIDGE_BACKFILL avoids it.',
   'attempt_history.write_recovered': 'Webhook attempts can be written to the attempt history again.',
   'attempt_history.write_rejected':
     'Writing some webhook attempts failed with an error that retrying cannot fix; they are missing from the attempt history. Deliveries are not affected.',
+  'backfill.limited':
+    'Half of the quota left does not pay for the whole backfill. The newest days, from `readFrom` on, are read; what is older stays an open gap. A shorter BRIDGE_BACKFILL avoids it.',
+  'console.build_failed':
+    'The page of the console could not be built, so requests for it get 503; the next one tries again. API and streams are not affected. `error` says why.',
+  'console.built':
+    'The page of the console was built at the first request for it or for a link to it, in a process of its own.',
   'day_report.published':
     'The report on a finished London day was published to the status topic; `verdict` says whether the day is complete.',
   'day_report.write_failed': 'The report on a London day could not be stored or published; it is retried.',
@@ -66,6 +70,8 @@ export const logEvents = {
     'Values of Idempotency-Key whose day is over could not be removed from the log yet; it is retried.',
   'idempotency_key.unreadable':
     'A stored value of Idempotency-Key cannot be read by this version; a repeated request with it acts again.',
+  'item.stamped_ahead':
+    "The time of an item lies ahead of upstream's present. It was published with `aheadof`; polls do not use its cursor, so that they see what follows.",
   'items.beyond_retention':
     'Items older than the retention of the log were not published: they may have been published before and dropped by age.',
   'kafka.client_message': 'The Kafka client library wrote this message.',
@@ -84,12 +90,30 @@ export const logEvents = {
   'log.hanging_transaction':
     'An earlier writer left a Kafka transaction open; it was ended with the result in `outcome` so that readers can go on.',
   'log.low_replication': 'Some Kafka topics have fewer than three replicas: losing a broker can lose events.',
+  'log.not_pruned':
+    'Events beyond the retention could not be removed from the embedded log; it is retried within an hour.',
+  'log.pruned':
+    'Events older than BRIDGE_ALL_RETENTION were removed from the embedded log; `oldest` is the first sequence that is left, and `rejected` how many rejected items went with them.',
+  'log.pruning_waits':
+    'Old events stay until another program that reads the file of the embedded log has ended: removing them now would make its write-ahead log grow.',
   'log.reader_recovered': 'A Kafka topic can be read again.',
   'log.reader_unavailable': 'A Kafka topic cannot be read; reading is retried.',
   'log.restore_completed':
     'A bridge restore that was interrupted has been completed: the restored log is in use. `path` holds the files that it replaced.',
+  'log.retention_begins':
+    'BRIDGE_ALL_RETENTION is set, and an earlier version that kept everything wrote this log. Older events are removed after `from`; unset it before then to keep them.',
+  'log.space_kept':
+    'The file of the embedded log was made by an earlier version and does not shrink: its free space is used again.',
+  'log.space_returned': 'Free space of the file of the embedded log was returned to the file system.',
   'log.unavailable':
     'The event log cannot be read or written. It is retried; nothing is polled until it succeeds.',
+  'node.removal_delayed':
+    'The row of a node that is long gone could not be removed from the list of nodes yet; it is retried.',
+  'node.report_failed':
+    'This node could not write its row into the list of nodes; it tries again every 15 s. Meanwhile others may list it as gone; nothing else depends on it.',
+  'node.report_recovered': 'This node can write its row into the list of nodes again.',
+  'node.unreadable':
+    'Another node writes rows into the list of nodes that this version cannot read; it is not listed here.',
   'page_scan.completed':
     'Several pages of the upstream list were read to the end; `kind` says for which purpose.',
   'page_scan.postponed':
@@ -97,10 +121,11 @@ export const logEvents = {
   'page_scan.warned':
     'A page of the upstream list came with warnings, or with parts above a limit that were ignored; `warnings` names them.',
   'poll.done': 'A poll of the upstream succeeded; `items` is the number of items it returned.',
-  'item.stamped_ahead':
-    "The time of an item lies ahead of upstream's present. It was published with `aheadof`; polls do not use its cursor, so that they see what follows.",
   'poll.overflow_ignored':
     'The upstream reported more items than fit on a page, but all items of the page were already published, so no further pages were read.',
+  'polls.write_failed':
+    'The requests to upstream that `GET /v1/polls` shows could not be stored; it is retried, and polls go on.',
+  'polls.write_recovered': 'The requests to upstream are stored again.',
   'process.ready': 'The process has started and accepts connections.',
   'process.stopped': 'The process has shut down cleanly.',
   'quota.drift_detected':
@@ -117,6 +142,10 @@ export const logEvents = {
   'replica.pruned': 'Events that Kafka dropped by age were removed from the local copy of the event log.',
   'replica.rebuilt':
     'The local copy of the event log belonged to another log and was discarded; it is filled again from Kafka.',
+  'session.begun':
+    'A browser exchanged a token, or a link of it, for a session of the console; `tokenId` names the token.',
+  'session.ended': 'A browser signed out of the console.',
+  'session.unlocked': 'A browser showed the token of its session again and may change things for 15 minutes.',
   'settings.read': 'The effective settings of this process; secrets are left out.',
   'settings.warning': 'A setting is valid but probably not what was intended; `warning` says why.',
   'shard.lost': 'This process stopped delivering webhooks for one shard of endpoints; `reason` says why.',
@@ -132,6 +161,8 @@ export const logEvents = {
     'The Kafka consumer group that distributes webhook endpoints over the processes is rebalancing.',
   'stream.closed':
     'A WebSocket or server-sent event (SSE) connection has ended; `code` is its close code and `sent` the number of events it got.',
+  'stream.deleted':
+    'A stream is ended on request; `by` names the access token that was used. `stream.closed` with the code 4007 follows.',
   'stream.failed':
     'A WebSocket or server-sent event (SSE) connection was ended by an internal error of the bridge.',
   'streams.capacity_lowered':
@@ -162,7 +193,7 @@ export const logEvents = {
   'webhook.exhausted':
     'Deliveries to a webhook endpoint were given up after their last try; `count` says how many since the last such line. At most one line an hour for each endpoint.',
   'webhook.fell_behind':
-    'A webhook endpoint was behind for so long that the log dropped events by age before they were delivered to it.',
+    'A webhook endpoint was behind, or paused, for so long that the log dropped events by age before they were delivered to it. It goes on after `sequence`.',
   'webhook.hastened':
     'Deliveries of a webhook endpoint that waited for a retry are due at once, because it was enabled or a test of it succeeded.',
   'webhook.health_not_published':
@@ -175,6 +206,10 @@ export const logEvents = {
     'A webhook endpoint that had failed for long or was disabled accepts deliveries again.',
   'webhook.replay_abandoned':
     'A replay of past events to a webhook endpoint was given up because the event log has a new epoch, or a backup replaced it.',
+  'webhook.replay_cancel_requested':
+    'The end of a replay of past events to a webhook endpoint was requested; `by` names the access token that was used.',
+  'webhook.replay_cancelled':
+    'A replay of past events to a webhook endpoint was ended before its time; what of it waits for a retry is still sent.',
   'webhook.replay_requested':
     'A replay of past events to a webhook endpoint was requested; `by` names the access token that was used.',
   'webhook.replay_started': 'A replay of past events to a webhook endpoint has started.',

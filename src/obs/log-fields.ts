@@ -95,10 +95,12 @@ export const logFields: ReadonlySet<string> = new Set([
   'path',
   'tenant',
   'tokenId',
+  'sessionId',
   'endpointId',
   'scopes',
   'by',
   'transport',
+  'streamId',
   'sent',
   'maxClients',
 ])

@@ -6,6 +6,7 @@ import { attemptOutcomes } from '../core/attempt-end.ts'
 import { endpointStatuses } from '../core/endpoint-status.ts'
 import { purposes } from '../core/purpose.ts'
 import { createInstruments, type Instruments, type MetricDoc } from './instruments.ts'
+import { processMetrics } from './process-metrics.ts'
 
 /** Sampling interval of the event loop delay, ms; also the smallest delay it shows. Each sample wakes the process. */
 const LOOP_SAMPLE_MS = 100
@@ -26,8 +27,26 @@ export const pollResults = [
 /** A result of a request to the upstream. */
 export type PollResult = (typeof pollResults)[number]
 
+/** How the upstream responds to the leader; `waiting` before the leader's first request. */
+export const upstreamStates = ['ok', 'throttled', 'quota', 'unauthorised', 'failing', 'waiting'] as const
+
 /** What an item was found to be. `late` is counted in addition to `new` or `amended`. */
 export const dispositions = ['new', 'amended', 'duplicate', 'late', 'rejected'] as const
+
+/**
+ * What is known of a day that is over. All but `gaps_left` are the states of its daily reconciliation, as `GET /v1/report` names
+ * them.
+ */
+export const dayStates = [
+  'complete',
+  'gaps_left',
+  'pending',
+  'over_budget',
+  'failed',
+  'missed',
+  'not_due',
+  'none',
+] as const
 
 /** How a gap changed. */
 export const gapStates = ['opened', 'filled', 'given_up'] as const
@@ -53,6 +72,7 @@ export const streamCloseCodes = [
   '4001',
   '4003',
   '4006',
+  '4007',
   '4010',
   '4100',
   '4108',
@@ -81,9 +101,18 @@ export const httpRefusalCauses = [
 ] as const
 export type HttpRefusalCause = (typeof httpRefusalCauses)[number]
 
+/** Classes of a response's status. */
+export const httpCodeClasses = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
+
+/** Buckets in seconds; few, because each route has them all. */
+const REQUESTS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30]
 /** Buckets in seconds. */
 const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const SLOW = [0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600]
+/** An attempt may take 15 s. */
+const ATTEMPTS = [...FAST, 15, 30]
+/** Retries go on for two days. */
+const DELIVERIES = [...SLOW, 4 * 3600, 24 * 3600, 72 * 3600]
 
 /** The instruments, the text of a scrape, and the documentation of each metric. */
 export type Metrics = ReturnType<typeof createMetrics>
@@ -104,6 +133,7 @@ export function createMetrics({
     ...streamMetrics(make),
     ...httpMetrics(make),
     ...webhookMetrics(make),
+    ...processMetrics(make),
   }
   make.gauge('build_info', 'Always 1; the version is its label.', { version: [version] }).set({ version }, 1)
   make
@@ -160,6 +190,12 @@ function ingestMetrics(make: Instruments) {
       {},
       FAST,
     ),
+    pollPublishLatency: make.histogram(
+      'poll_publish_latency_seconds',
+      'The same for items of polls whose page had everything: they wait for no fill, only for the log.',
+      {},
+      FAST,
+    ),
     upstream429: make.counter('upstream_429_total', 'Status 429 from the upstream, by cause as classified.', {
       kind: ['throttle', 'quota', 'unknown'],
     }),
@@ -177,6 +213,24 @@ function ingestMetrics(make: Instruments) {
       'quota_forecast_ratio',
       'Planned use divided by the units left; above 1 the quota runs out. Only on the leader.',
     ),
+    quotaDrift: make.knownGauge(
+      'quota_drift_ratio',
+      'Units that upstream reports as used minus our count, over the quota: above 0 another program uses the key. Only on the leader, absent where upstream does not report.',
+    ),
+    upstreamState: make.knownGauges(
+      'upstream_state',
+      'How upstream responds: 1 for the present state, 0 for the others; only on the leader.',
+      { state: upstreamStates },
+    ),
+    clockSkew: make.knownGauge(
+      'clock_skew_seconds',
+      "Upstream's clock minus ours; only on the leader, absent before the first successful poll.",
+    ),
+    days: make.knownGauges(
+      'days',
+      'London days of the last week that are over, by what is known of them; only on the leader. `complete`: read again to the end; `gaps_left`: a gap of it is open, whatever else.',
+      { state: dayStates },
+    ),
   }
 }
 
@@ -184,6 +238,10 @@ function ingestMetrics(make: Instruments) {
 function logMetrics(make: Instruments) {
   return {
     leader: make.gauge('leader', '1 while this process is the leader, else 0.', {}),
+    leaderSince: make.knownGauge(
+      'leader_since_timestamp_seconds',
+      'When this process became leader, seconds since 1970; only on the leader.',
+    ),
     leaderReport: make.knownGauge(
       'leader_report_timestamp_seconds',
       "When the leader made the newest report that this node has received, by the leader's clock, seconds since 1970; absent before the first, and on the embedded log.",
@@ -194,6 +252,11 @@ function logMetrics(make: Instruments) {
       {},
     ),
     commits: make.counter('commit_total', 'Commits to the log, by outcome.', { outcome: commitOutcomes }),
+    commitUnresolved: make.gauge(
+      'commit_unresolved',
+      '1 from a write with an unknown outcome until the leader has read what became of it, else 0.',
+      {},
+    ),
     commitDuration: make.histogram('commit_duration_seconds', 'Duration of a commit.', {}, FAST),
     logSequence: make.gauge('log_sequence', 'Sequence of the newest event that this process knows.', {}),
     followerLagEvents: make.gauge(
@@ -242,6 +305,18 @@ function httpMetrics(make: Instruments) {
       'Requests and connections that the public listener refused because of too much traffic, by cause.',
       { cause: httpRefusalCauses },
     ),
+    httpRequests: make.byRoute(
+      {
+        name: 'http_requests_total',
+        help: 'Requests to the public listener that reached a route, by the class of their status; `none`: the client left before it.',
+        labels: { code: httpCodeClasses },
+      },
+      {
+        name: 'http_request_duration_seconds',
+        help: 'From the head of a request until its response was handed over or the client left: a waiting pull and a stream last as long as their client stays.',
+        buckets: REQUESTS,
+      },
+    ),
   }
 }
 
@@ -257,13 +332,13 @@ function webhookMetrics(make: Instruments) {
       'webhook_attempt_duration_seconds',
       'Duration of an attempt, from the DNS lookup to the last byte of the response.',
       {},
-      FAST,
+      ATTEMPTS,
     ),
     webhookDeliveryLatency: make.histogram(
       'webhook_delivery_latency_seconds',
       'From when the bridge fetched an item until the receiver accepted its event; without replays.',
       {},
-      SLOW,
+      DELIVERIES,
     ),
     webhookAttemptsUnderWay: make.gauge(
       'webhook_attempts_under_way',
@@ -277,7 +352,7 @@ function webhookMetrics(make: Instruments) {
     ),
     webhookOldestPending: make.gauge(
       'webhook_oldest_pending_seconds',
-      'Age of the oldest pending delivery, since the bridge fetched its item; 0 without any.',
+      'Age of the oldest pending delivery, since the bridge fetched its item; 0 without any. Replays and endpoints that catch up make it large without a fault.',
       {},
     ),
     webhookDead: make.gauge(
@@ -289,6 +364,11 @@ function webhookMetrics(make: Instruments) {
       'webhook_failing_endpoints',
       'Endpoints of this node whose last attempt failed.',
       {},
+    ),
+    webhookShards: make.gauge(
+      'webhook_shards',
+      'Shards of the endpoints that this node holds; of them those that are stuck, because they could not be loaded or written for long.',
+      { state: ['held', 'stuck'] },
     ),
     webhookJournalDropped: make.counter(
       'webhook_journal_dropped_total',

@@ -3,10 +3,11 @@
  * EventSource. A ticket names an API token, whose rights are looked up when the ticket is used. It opens a stream within 30
  * seconds. An EventSource reconnects with the same address, so its ticket also resumes, for twelve hours.
  */
-import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { HOUR_MS } from '../core/durations.ts'
 import { type Caller, settingsCaller } from '../http/auth.ts'
 import type { Clock } from '../lifecycle/clock.ts'
+import { createTokenSigner, type Signer, type SigningKeys } from './signer.ts'
 
 /** Life of a ticket that has opened nothing. */
 export const TICKET_LIFE_MS = 30_000
@@ -20,9 +21,14 @@ const MOST_USED = 50_000
 /** Share of these that one token may use, but for the token of the settings: five times the streams that it may have. */
 const TOKEN_SHARE = 0.1
 
-const FORM = 't1'
-const PURPOSE = 'disclosure-bridge stream tickets 1'
-const KEY_BYTES = 32
+/** What tickets open: `form` begins their texts, `purpose` their keys are derived for. */
+export interface TicketKind {
+  form: string
+  purpose: string
+}
+
+/** Tickets of streams. */
+const OF_STREAMS: TicketKind = { form: 't1', purpose: 'disclosure-bridge stream tickets 1' }
 const CHANCE_BYTES = 16
 
 /** Why a ticket opens nothing: not signed here, too old, shown before, or this node remembers as many (of its token) as it can. */
@@ -39,9 +45,12 @@ export interface TicketSession {
 
 /** Keys, clock and, in tests, the number of tickets remembered. */
 export interface TicketsOptions {
-  /** `BRIDGE_SECRET_KEY`, which signs, and `BRIDGE_SECRET_KEY_OLD`, which is accepted too; null: there is none. */
-  keys: { key: string; oldKey: string | null }
+  keys: SigningKeys
+  /** `BRIDGE_ADMIN_TOKEN`: its tickets open nothing once it is changed. */
+  adminToken: string | null
   clock: Clock
+  /** By default those of streams. */
+  kind?: TicketKind
   mostUsed?: number
 }
 
@@ -52,9 +61,9 @@ type TicketUse = 'connection' | 'event_source'
 export type Tickets = ReturnType<typeof createTickets>
 
 /** Tickets of which none is used yet. */
-export function createTickets({ keys, clock, mostUsed = MOST_USED }: TicketsOptions) {
-  const present = signingKey(keys.key)
-  const accepted = keys.oldKey === null ? [present] : [present, signingKey(keys.oldKey)]
+export function createTickets(options: TicketsOptions) {
+  const { keys, adminToken, clock, kind = OF_STREAMS, mostUsed = MOST_USED } = options
+  const signer = createTokenSigner(keys, kind.purpose, adminToken)
   const share = Math.max(1, Math.floor(mostUsed * TOKEN_SHARE))
   /** By token: the random part of each used ticket, when that ticket expires, and what it opened. */
   const used = new Map<string, Map<string, { expiresAtMs: number; by: TicketUse }>>()
@@ -82,32 +91,49 @@ export function createTickets({ keys, clock, mostUsed = MOST_USED }: TicketsOpti
     return null
   }
 
+  /** What a ticket says that would open a connection now. */
+  const unused = (ticket: string): TicketFacts | NoTicket => {
+    const facts = factsOf(ticket, signer, kind)
+    if (facts === null) return 'unknown'
+    if (facts.expiresAtMs <= clock.now()) return 'expired'
+    return used.get(facts.tokenId)?.has(facts.chance) ? 'used' : facts
+  }
+
   return {
-    /** A ticket of the caller's token, and when it expires: with the token if that is sooner. */
-    give({ tokenId, expiresAtMs: tokenEndMs }: Pick<Caller, 'tokenId' | 'expiresAtMs'>) {
-      const expiresAtMs = Math.min(clock.now() + TICKET_LIFE_MS, tokenEndMs ?? Number.POSITIVE_INFINITY)
+    /** A ticket of the caller's token, and when it expires: with the token or the caller's session if that is sooner. */
+    give(
+      { tokenId, expiresAtMs: tokenEndMs, session }: Pick<Caller, 'tokenId' | 'expiresAtMs' | 'session'>,
+      lifeMs = TICKET_LIFE_MS,
+    ) {
+      const endMs = Math.min(
+        tokenEndMs ?? Number.POSITIVE_INFINITY,
+        session?.endsMs ?? Number.POSITIVE_INFINITY,
+      )
+      const expiresAtMs = Math.min(clock.now() + lifeMs, endMs)
       const chance = randomBytes(CHANCE_BYTES).toString('base64url')
-      const signed = [FORM, tokenId, expiresAtMs.toString(36), chance].join('.')
-      return { ticket: `${signed}.${sign(signed, present).toString('base64url')}`, expiresAtMs }
+      const parts = [kind.form, tokenId, expiresAtMs.toString(36), chance]
+      if (session !== undefined) parts.push(session.endsMs.toString(36))
+      return { ticket: signer.sign(parts), expiresAtMs }
     },
     /** The token of a ticket, which is used up by this; or why there is none. */
     take(ticket: string): { tokenId: string } | NoTicket {
-      const facts = factsOf(ticket, accepted)
-      if (facts === null) return 'unknown'
-      const { chance, expiresAtMs, tokenId } = facts
-      if (expiresAtMs <= clock.now()) return 'expired'
-      if (used.get(tokenId)?.has(chance)) return 'used'
-      return use(facts, 'connection') ?? { tokenId }
+      const facts = unused(ticket)
+      return typeof facts === 'string' ? facts : (use(facts, 'connection') ?? { tokenId: facts.tokenId })
+    },
+    /** The same, and the ticket stays good. */
+    peek(ticket: string): { tokenId: string } | NoTicket {
+      const facts = unused(ticket)
+      return typeof facts === 'string' ? facts : { tokenId: facts.tokenId }
     },
     /**
      * The session of a ticket with which an EventSource begins, within the ticket's life, or resumes. No other connection
      * can be opened with the ticket from then on.
      */
     enter(ticket: string, isResumed: boolean): TicketSession | NoTicket {
-      const facts = factsOf(ticket, accepted)
+      const facts = factsOf(ticket, signer, kind)
       if (facts === null) return 'unknown'
-      const { chance: key, expiresAtMs, tokenId } = facts
-      const endsMs = expiresAtMs + TICKET_RESUME_MS
+      const { chance: key, expiresAtMs, tokenId, sessionEndMs } = facts
+      const endsMs = Math.min(expiresAtMs + TICKET_RESUME_MS, sessionEndMs)
       const nowMs = clock.now()
       if (endsMs <= nowMs || (expiresAtMs <= nowMs && !isResumed)) return 'expired'
       const earlier = used.get(tokenId)?.get(key)?.by
@@ -124,25 +150,14 @@ interface TicketFacts {
   expiresAtMs: number
   /** The random part. */
   chance: string
+  /** End of the browser's session that asked for it, ms since 1970; infinite where a token asked. */
+  sessionEndMs: number
 }
 
-/** The content of a ticket; null unless one of the keys has signed it. */
-function factsOf(ticket: string, keys: readonly Uint8Array[]): TicketFacts | null {
-  const end = ticket.lastIndexOf('.')
-  const signed = ticket.slice(0, Math.max(0, end))
-  const signature = Buffer.from(ticket.slice(end + 1), 'base64url')
-  const isSigned = keys.some((key) => {
-    const wanted = sign(signed, key)
-    return signature.length === wanted.length && timingSafeEqual(signature, wanted)
-  })
-  const [form, tokenId = '', expiry = '', chance = ''] = signed.split('.')
-  return isSigned && form === FORM ? { tokenId, expiresAtMs: Number.parseInt(expiry, 36), chance } : null
-}
-
-function sign(text: string, key: Uint8Array): Buffer {
-  return createHmac('sha256', key).update(text).digest()
-}
-
-function signingKey(secret: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', secret, '', PURPOSE, KEY_BYTES))
+/** The content of a ticket; null unless it is signed and of this kind. */
+function factsOf(ticket: string, signer: Signer, kind: TicketKind): TicketFacts | null {
+  const [form, tokenId = '', expiry = '', chance = '', sessionEnd] = signer.read(ticket) ?? []
+  if (form !== kind.form) return null
+  const sessionEndMs = sessionEnd === undefined ? Number.POSITIVE_INFINITY : Number.parseInt(sessionEnd, 36)
+  return { tokenId, expiresAtMs: Number.parseInt(expiry, 36), chance, sessionEndMs }
 }

@@ -2,9 +2,10 @@
  * Opens a local HTTP listener for a test tool and closes it with all its connections, including hanging ones. It lacks
  * the protection against hostile clients that the listeners in `src/http` have.
  */
-import { createServer, type RequestListener } from 'node:http'
+import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { BridgeError, messageOf } from '../errors.ts'
+import { createServer } from '../lifecycle/node-http.ts'
 
 /**
  * Opens a listener on the given address; port 0 picks a free one. `flag` is the flag that chose the port.

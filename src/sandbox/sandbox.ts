@@ -34,6 +34,8 @@ export interface SandboxOptions extends Partial<LimitFigures> {
   host?: string
   /** Items of the business day before the start; default: the scenario's figure. */
   backlog?: number
+  /** Items of each usual day, at times of the same shape; default 1,900. */
+  dayItems?: number
   /** Word that replaces `native` in parameter names and, capitalised, in the category kind. */
   nativeWord?: string
   /**
@@ -57,8 +59,8 @@ export async function startSandbox(options: SandboxOptions, { clock }: { clock: 
     await adminListener.close()
     throw error
   })
-  const { documentsUrl = `${publicListener.url}${DOCUMENTS_PATH}`, backlog } = options
-  const market = new Market({ scenario, seed, speed, backlog, nativeKind, documentsUrl }, clock)
+  const { documentsUrl = `${publicListener.url}${DOCUMENTS_PATH}`, backlog, dayItems } = options
+  const market = new Market({ scenario, seed, speed, backlog, dayItems, nativeKind, documentsUrl }, clock)
   const { weeklyQuota, ratePerSecond, burst } = { ...plans[plan], ...options }
   const figures = { weeklyQuota, ratePerSecond, burst }
   const limits = new Limits(figures, clock.now())

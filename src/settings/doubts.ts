@@ -29,6 +29,11 @@ export function doubtsOf({ roles, kafka, upstream, plan, gatewayUnits }: Judged)
       'BRIDGE_ROLES has no poller, and on the embedded log no other process can poll: nothing new will arrive. Add poller, or set BRIDGE_KAFKA_BROKERS',
     )
   }
+  if (roles.includes('console') && !roles.includes('feed')) {
+    doubts.push(
+      'BRIDGE_ROLES has console without feed: the live feed of the console has no stream to follow. Add feed',
+    )
+  }
   if (gatewayUnits > 0 && !planIncludes(plan.name, FUNDS_PLAN)) {
     doubts.push(
       `BRIDGE_GATEWAY_WEEKLY_UNITS keeps ${gatewayUnits} requests a week from the polls, but the plan ${plan.name} has no fund paths. Set it to 0, or BRIDGE_UPSTREAM_PLAN to ${FUNDS_PLAN} or above`,

@@ -91,7 +91,7 @@ function withoutBrokers(given: ReadonlySet<string>, wrong: ReadonlySet<string>):
           field,
           message: `has no effect without ${BROKERS}: set that too, or remove this one`,
         })),
-    warnings: [...idle('BRIDGE_TOPIC_'), ...idle('BRIDGE_ALL_RETENTION')].map(
+    warnings: idle('BRIDGE_TOPIC_').map(
       (name) => `${name} has no effect on the embedded log, which is used without ${BROKERS}`,
     ),
   }

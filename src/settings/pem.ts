@@ -13,6 +13,13 @@ export interface PemSetting {
   path: string | undefined
 }
 
+/** When the first of the certificates in a PEM text expires, ms since 1970. Throws where one cannot be read, or there is none. */
+export function earliestExpiryMs(pem: string): number {
+  const certificates = pem.match(CERTIFICATE)
+  if (certificates === null) throw new Error('there is no certificate in it')
+  return Math.min(...certificates.map((one) => Date.parse(new X509Certificate(one).validTo)))
+}
+
 /** The certificates in a file; null where none is named, or with an error in `errors`. */
 export function readCertificates(file: PemSetting, readFile: ReadFile, errors: FieldError[]): string | null {
   return readPem(file, readFile, wrongCertificates, errors)

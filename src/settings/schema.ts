@@ -48,7 +48,7 @@ export const settingsSchema = z.object({
   BRIDGE_ROLES: setting(field.textField, {
     default: 'all',
     meaning:
-      'Comma list of `poller`, `webhooks`, `feed`, `api`; `all` = those. `console` comes in a later version.',
+      'Comma list of `poller`, `webhooks`, `feed`, `api`, `console`; `all` = those. `console` is the web console of the same process’s `api`, which it needs.',
   }),
   BRIDGE_DATA_DIR: setting(field.textField, {
     default: './data',
@@ -116,7 +116,8 @@ export const settingsSchema = z.object({
   BRIDGE_ALL_RETENTION: setting(ALL_RETENTION, {
     default: null,
     shown: 'for ever',
-    meaning: 'How long the topic of all events keeps them, when it is made. At least `P7D`.',
+    meaning:
+      'How long events are kept: on Kafka in the topic of all events, set when it is made; on the embedded log in its file, from which older ones are removed. At least `P7D`.',
   }),
   BRIDGE_UPSTREAM_URL: setting(field.upstreamUrlField, {
     default: null,
@@ -179,7 +180,7 @@ export const settingsSchema = z.object({
   }),
   BRIDGE_HTTP_HOST: setting(field.hostField, {
     default: '127.0.0.1',
-    meaning: 'Host of the public listener: API and streams.',
+    meaning: 'Host of the public listener: API, streams and console.',
   }),
   BRIDGE_HTTP_PORT: setting(field.portField, { default: '8080', meaning: 'Its port; 0 picks a free one.' }),
   BRIDGE_HTTP_TLS_CERT_FILE: setting(field.textField, {

@@ -13,11 +13,8 @@ import { readCertificateWithKey } from './pem.ts'
 import { docOf, type SettingName, type SettingValues, settingNames, settingsSchema } from './schema.ts'
 
 /** The roles of this version; `all` means these. */
-export const roleNames = ['poller', 'webhooks', 'feed', 'api'] as const
+export const roleNames = ['poller', 'webhooks', 'feed', 'api', 'console'] as const
 export type RoleName = (typeof roleNames)[number]
-
-/** Roles that do not exist yet. */
-const LATER_ROLES = ['console']
 
 /** The upstream plan with its overrides. */
 export interface UpstreamPlan extends PlanLimits {
@@ -102,16 +99,20 @@ function readRoles(text: string, errors: FieldError[]): RoleName[] {
   const field = 'BRIDGE_ROLES'
   const wanted = splitList(text)
   for (const name of wanted) {
-    if (LATER_ROLES.includes(name)) {
-      errors.push({ field, message: `names the role ${name}, which this version does not have yet` })
-    } else if (name !== 'all' && !roleNames.some((role) => role === name)) {
+    if (name !== 'all' && !roleNames.some((role) => role === name)) {
       const near = didYouMean(name, [...roleNames, 'all'])
       errors.push({ field, message: `names an unknown role${near}; roles are ${roleNames.join(', ')}, all` })
     }
   }
   if (wanted.length === 0)
     errors.push({ field, message: `must name at least one of ${roleNames.join(', ')}, or be all` })
-  return roleNames.filter((role) => wanted.includes('all') || wanted.includes(role))
+  const roles = roleNames.filter((role) => wanted.includes('all') || wanted.includes(role))
+  if (roles.includes('console') && !roles.includes('api')) {
+    const message =
+      'names console without api: the console is a page over the API of its own process; add api'
+    errors.push({ field, message })
+  }
+  return roles
 }
 
 /** Settings that a role requires. */
@@ -215,6 +216,8 @@ function groupSettings(
     dataDir: given(values.BRIDGE_DATA_DIR),
     /** null: the embedded log. */
     kafka,
+    /** How long the embedded log keeps events; null: for ever, or with Kafka, where the topic has a retention. */
+    embeddedRetentionMs: kafka === null ? (values.BRIDGE_ALL_RETENTION ?? null) : null,
     /** null without the role `poller`. */
     upstream,
     /** The upstream plan, also without an upstream. */

@@ -98,8 +98,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   const raw = guarded(faultOf, () => new DatabaseSync(options.path, { timeout: 5000 }))
   const db = wrapped(raw, faultOf)
   try {
+    // Only a new file takes it, and an older one would be written to.
+    const isNew = db.prepareTuples<readonly [number]>('PRAGMA page_count').get()?.[0] === 0
     db.exec(`
       PRAGMA page_size = 8192;
+      ${isNew ? 'PRAGMA auto_vacuum = INCREMENTAL;' : ''}
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${options.durable ? 'FULL' : 'NORMAL'};
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};

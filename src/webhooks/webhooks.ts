@@ -12,6 +12,7 @@ import type { Shard, Shards } from '../log/shards.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { Endpoint, Endpoints } from '../registry/endpoints.ts'
 import type { DeliveryRow } from './delivery-state/delivery-rows.ts'
+import type { EndpointMachine } from './delivery-state/endpoint-machine.ts'
 import type { DeliveryEndpoint, DeliveryStanding } from './delivery-state/endpoint-state.ts'
 import type { SecretBox } from './endpoints/secrets.ts'
 import { DeliveryEvents } from './send/delivery-events.ts'
@@ -48,7 +49,10 @@ export interface WebhooksOptions extends Omit<EndpointWorkerOptions, 'events' | 
   rowBudget?: RowBudget
   /** Measures the pending deliveries of the shards of this process. */
   measureShards: (shards: Iterable<ShardFigures>) => void
-  metrics: Pick<Metrics, 'webhookEndpoints' | 'webhookAttemptsUnderWay' | 'webhookDeadForgotten'>
+  metrics: Pick<
+    Metrics,
+    'webhookEndpoints' | 'webhookAttemptsUnderWay' | 'webhookDeadForgotten' | 'webhookShards'
+  >
 }
 
 /** Shards that cannot be loaded or written. */
@@ -90,6 +94,11 @@ export class Webhooks {
     return this.#workers.get(shardOf(endpointId)) ?? null
   }
 
+  /** The state machine of the endpoint; null where this process does not work on it. */
+  machineOf(endpointId: string): EndpointMachine | null {
+    return this.workerOf(endpointId)?.machineOf(endpointId) ?? null
+  }
+
   /** How the deliveries of the endpoints that this process works on stand, by shard and id. */
   standings(): Map<number, Map<string, DeliveryStanding>> {
     const standings = new Map<number, Map<string, DeliveryStanding>>()
@@ -118,6 +127,9 @@ export class Webhooks {
     measureShards([...this.#workers.values()].map((worker) => worker.figures()))
     const counts = new Map<string, number>()
     for (const { status } of endpoints.all()) counts.set(status, (counts.get(status) ?? 0) + 1)
+    const stuck = this.#stuck()
+    metrics.webhookShards.set({ state: 'held' }, this.#workers.size)
+    metrics.webhookShards.set({ state: 'stuck' }, stuck === null ? 0 : (stuck.count ?? 1))
     for (const status of endpointStatuses) metrics.webhookEndpoints.set({ status }, counts.get(status) ?? 0)
   }
 

@@ -3,7 +3,9 @@
  * sender, one set of metrics and one attempt history.
  */
 import { join } from 'node:path'
+import type { SequenceOfName } from '../archive/named-event.ts'
 import type { Reader } from '../archive/reading/reader.ts'
+import type { SearchSlices } from '../archive/reading/search-slices.ts'
 import type { AnyRoute } from '../http/route.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
 import type { ReleaseStack } from '../lifecycle/release-stack.ts'
@@ -22,8 +24,12 @@ import { attemptRoutes } from './attempts/attempt-routes.ts'
 import { endpointRoutes } from './endpoints/endpoint-routes.ts'
 import { rewrapRoute } from './endpoints/re-encrypt-route.ts'
 import { createSecretBox } from './endpoints/secrets.ts'
-import { createHealthOf, type HealthSources } from './health/health-of.ts'
+import { createPlaceOf, type PlaceSources } from './health/delivery-place.ts'
+import { eventDeliveriesRoute } from './health/event-deliveries-route.ts'
+import { createEventJourney } from './health/event-journey.ts'
+import { createHealthOf, type HealthSources, newStanding } from './health/health-of.ts'
 import { HealthReports } from './health/health-reports.ts'
+import { replayListRoutes, runningReplays } from './replay/replay-list-routes.ts'
 import type { FindEvents } from './replay/replay-window.ts'
 import { wireReplays } from './replay/replay-wiring.ts'
 import type { Attempted } from './send/delivery.ts'
@@ -48,11 +54,13 @@ export interface WebhookWiringOptions {
   dataDir: string
   /** `BRIDGE_DRAIN_TIMEOUT`. */
   drainTimeoutMs: number
-  /** Attempts that this process may have under way: each takes an open file. */
+  /** Attempts that this process may have under way, and connections to receivers: each takes an open file. */
   mostAttempts: number
   log: Log
   reader: Reader
+  searchSlices: SearchSlices
   findEvents: FindEvents
+  sequenceOf: SequenceOfName
   /** Followed by somebody else. */
   endpoints: Endpoints
   clock: Clock
@@ -68,6 +76,8 @@ export interface WebhookWiring {
   readonly routes: readonly AnyRoute[]
   /** Null for a process that does not deliver. */
   readonly webhooks: Webhooks | null
+  /** What became of an event at the endpoints of a caller; absent for a process that does not serve. */
+  readonly eventJourney?: ReturnType<typeof createEventJourney>
 }
 
 /** Of a process that has neither role. */
@@ -79,7 +89,11 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
   const secrets = createSecretBox(options.keys)
   const rules = addressRules(settings)
   const attempts = openAttempts(options, stack)
-  const sender = createSender({ rules, proxyUrl: settings.proxy, clock, onNoSocket: noSocketLog(options) })
+  const sender = createSender({
+    ...{ rules, proxyUrl: settings.proxy, clock },
+    mostConnections: options.mostAttempts,
+    onNoSocket: noSocketLog(options),
+  })
   stack.push('connections to receivers', sender.close)
   const account = createDeliveryAccount({ clock, metrics, logger })
   const onAttempted = (attempted: Attempted): void => {
@@ -107,13 +121,14 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
         notify: replays.notify,
       })
     : null
-  if (webhooks !== null) {
-    roles.push({ name: 'webhooks', run: (signal) => webhooks.run(signal) })
-    const runner = replays.runner((id) => webhooks.workerOf(id))
-    roles.push({ name: 'webhook replays', run: (signal) => runner.run(signal) })
-  }
   // On the embedded log no other process delivers.
   const reports = options.log.kind === 'embedded' ? null : new HealthReports(options)
+  if (webhooks !== null) {
+    roles.push({ name: 'webhooks', run: (signal) => webhooks.run(signal) })
+    const report = async () => reports?.publishNow(() => webhooks.standings())
+    const runner = replays.runner((id) => webhooks.workerOf(id), report)
+    roles.push({ name: 'webhook replays', run: (signal) => runner.run(signal) })
+  }
   if (reports !== null && webhooks !== null) {
     roles.push({
       name: 'webhook health',
@@ -122,6 +137,7 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
   }
   const { history } = attempts
   if (history !== null) roles.push({ name: 'attempts', run: (signal) => history.run(signal) })
+  let eventJourney: WebhookWiring['eventJourney']
   if (serves && history !== null) {
     roles.push({ name: 'idempotency keys', run: (signal) => idempotencyKeys.run(signal) })
     if (reports !== null) {
@@ -129,7 +145,12 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
     }
     const standingOf: HealthSources['standingOf'] = (endpoint) =>
       webhooks?.workerOf(endpoint.id)?.standing(endpoint.id) ?? reports?.of(endpoint) ?? null
+    const knownStandingOf: PlaceSources['standingOf'] = (endpoint) =>
+      standingOf(endpoint) ?? newStanding(endpoint, reader.epoch, clock.now())
+    const machineOf: PlaceSources['machineOf'] = (id) => webhooks?.machineOf(id) ?? null
     const healthOf = createHealthOf({ standingOf, history, reader, clock })
+    const placeOf = createPlaceOf({ machineOf, standingOf: knownStandingOf, clock })
+    eventJourney = createEventJourney({ endpoints, history, placeOf, reader, clock })
     routes.push(
       rewrapRoute({ endpoints, secrets, clock, logger }),
       ...endpointRoutes({
@@ -145,10 +166,24 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
         logger,
       }),
       ...replays.routes,
+      ...replayListRoutes({
+        endpoints,
+        commands: replays.commands,
+        runningOf: runningReplays(knownStandingOf),
+        logger,
+      }),
       ...attemptRoutes({ endpoints, history, reader }),
+      eventDeliveriesRoute({
+        endpoints,
+        history,
+        sequenceOf: options.sequenceOf,
+        placeOf,
+        reader,
+        clock,
+      }),
     )
   }
-  return { roles, routes, webhooks }
+  return { roles, routes, webhooks, ...(eventJourney && { eventJourney }) }
 }
 
 /** Logs that no connection can be opened, at most once a minute. */
@@ -166,7 +201,7 @@ function noSocketLog({ clock, logger }: WebhookWiringOptions): (reason: string) 
  * the file of the history at once. On Kafka they go through a journal, which each node that serves reads into its own file.
  */
 function openAttempts(
-  { serves, dataDir, log, endpoints, clock, chance, metrics, logger }: WebhookWiringOptions,
+  { serves, dataDir, log, endpoints, searchSlices, clock, chance, metrics, logger }: WebhookWiringOptions,
   stack: ReleaseStack,
 ): { queue: AttemptQueue; history: AttemptHistory | null } {
   const journal = log.journal<AttemptPage>(ATTEMPTS_JOURNAL, ATTEMPTS_KEPT_MS)
@@ -174,12 +209,12 @@ function openAttempts(
   const path = join(dataDir, ATTEMPTS_FILE)
   const history =
     serves || isDirect
-      ? new AttemptHistory({ path, journal, isDirect, endpoints, clock, chance, logger })
+      ? new AttemptHistory({ path, journal, isDirect, endpoints, searchSlices, clock, chance, logger })
       : null
   stack.push('the attempt history', () => history?.close())
   const sink = isDirect && history !== null ? history.sink : journalSink(journal)
   const queue = new AttemptQueue({ sink, clock, chance, metrics, logger })
   stack.push('the queue of attempts', () => queue.close())
-  if (isDirect) history?.includePending((endpointId) => queue.pendingOf(endpointId))
+  if (isDirect) history?.includePending((endpointIds) => queue.pendingOf(endpointIds))
   return { queue, history }
 }

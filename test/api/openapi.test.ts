@@ -51,6 +51,8 @@ test('the document of all routes has the shape of OpenAPI 3.1, and breaks no rul
   const shaped = openApiShape.parse(document)
   expect(openApiRules.flatMap((rule) => rule(shaped).map((breach) => `${rule.name}: ${breach}`))).toEqual([])
   expect(operationsOf(shaped).length).toBeGreaterThan(15)
+  const { tags } = document as { tags: { name: string; description?: string }[] }
+  expect(tags.filter(({ description }) => description === undefined)).toEqual([])
 })
 
 test('a route appears as its definition describes it', () => {
@@ -81,7 +83,7 @@ test('a route appears as its definition describes it', () => {
     tags: ['things'],
     summary: 'Makes a part',
     description: 'Makes a part: 201 with it. See docs/use/tokens.md#on-kafka.',
-    security: [{ bearer: ['admin'] }],
+    security: [{ bearer: ['admin'] }, { session: [] }],
     parameters: [
       { name: 'id', in: 'path', required: true, description: 'As `/v1/things` gives it.' },
       { name: 'dry', in: 'query', schema: { type: 'string' } },

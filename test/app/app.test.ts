@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
@@ -5,11 +7,17 @@ import { startApp } from '../../src/app/app.ts'
 import { systemChance, systemClock } from '../../src/lifecycle/clock.ts'
 import { loadSettings } from '../../src/settings/settings.ts'
 import { temporaryDirectory } from '../support/bridge-process.ts'
+import { eventually } from '../support/http/api-client.ts'
+import { createAuthority } from '../support/kafka/certificates.ts'
 
 const parts = { clock: systemClock, chance: systemChance }
 
 /** A node without a poller, on the embedded log. */
-function settingsOf(dataDir: string, ports: { http: number; ops: number }) {
+function settingsOf(
+  dataDir: string,
+  ports: { http: number; ops: number },
+  other: Record<string, string> = {},
+) {
   const env = {
     BRIDGE_ROLES: 'feed,api,webhooks',
     BRIDGE_ADMIN_TOKEN: 'an admin token of this test',
@@ -18,8 +26,9 @@ function settingsOf(dataDir: string, ports: { http: number; ops: number }) {
     BRIDGE_HTTP_PORT: String(ports.http),
     BRIDGE_OPS_PORT: String(ports.ops),
     BRIDGE_LOG_LEVEL: 'silent',
+    ...other,
   }
-  return loadSettings(env, () => '')
+  return loadSettings(env, (path) => readFileSync(path, 'utf8'))
 }
 
 test.each(['http', 'ops'])(
@@ -57,4 +66,46 @@ test('a node that has heard from no leader says null, and exposes no figure of i
   expect(scrape).not.toMatch(/^bridge_(quota_|gaps_open|poll_interval|poll_last|leader_report)/m)
   stop.abort()
   await run
+})
+
+test('a scrape shows readiness, files, the event loop, and each route by the status of its responses', async () => {
+  using directory = temporaryDirectory()
+  const app = await startApp(settingsOf(directory.path, { http: 0, ops: 0 }), parts)
+  const stop = new AbortController()
+  const run = app.runUntil(stop.signal)
+  const scrape = async () => await (await fetch(`${app.ready.ops}/metrics`)).text()
+  const scraped = (wanted: RegExp) => eventually(scrape, (text) => wanted.test(text))
+  const begun = await scraped(/^bridge_ready\{check="tokens"\} 1$/m)
+  expect(begun).toMatch(/^bridge_ready\{check="webhooks"\} 1$/m)
+  expect(begun).toMatch(/^bridge_data_free_bytes \d{6,}/m)
+  expect(begun).toMatch(/^bridge_store_bytes\{file="bridge.db"\} \d{4,}$/m)
+  expect(begun).not.toContain('file="copy.db"')
+  expect(begun).toContain('bridge_http_requests_total{route="GET /v1/status",code="4xx"} 0')
+  await fetch(`${app.ready.http}/v1/status`)
+  const headers = { authorization: 'Bearer an admin token of this test' }
+  const status = await fetch(`${app.ready.http}/v1/status`, { headers })
+  await status.arrayBuffer()
+  const page = await fetch(`${app.ready.http}/v1/webhooks/ep_none`, { headers })
+  await page.arrayBuffer()
+  const counted = await scraped(/^bridge_http_requests_total\{route="GET \/v1\/status",code="2xx"\} 1$/m)
+  expect(counted).toContain('bridge_http_requests_total{route="GET /v1/status",code="4xx"} 1')
+  expect(counted).toContain('bridge_http_requests_total{route="GET /v1/webhooks/{id}",code="4xx"} 1')
+  expect(counted).toContain('bridge_http_request_duration_seconds_count{route="GET /v1/status"} 2')
+  await scraped(/^bridge_event_loop_delay_seconds_count [1-9]/m)
+  expect(await scrape()).not.toMatch(/^bridge_event_loop_busy_seconds_total 0$/m)
+  stop.abort()
+  await run
+})
+
+test('a scrape says when the certificate of the listener expires', async () => {
+  using directory = temporaryDirectory()
+  const { cert, certFile, keyFile } = await (await createAuthority(directory.path)).issue('listener')
+  const files = { BRIDGE_HTTP_TLS_CERT_FILE: certFile, BRIDGE_HTTP_TLS_KEY_FILE: keyFile }
+  const app = await startApp(settingsOf(directory.path, { http: 0, ops: 0 }, files), parts)
+  const scrape = await (await fetch(`${app.ready.ops}/metrics`)).text()
+  const [, shown] =
+    /^bridge_tls_certificate_expiry_timestamp_seconds\{certificate="http"\} (.+)$/m.exec(scrape) ?? []
+  expect(Number(shown)).toBe(Date.parse(new X509Certificate(cert).validTo) / 1000)
+  expect(scrape).not.toMatch(/certificate="kafka/)
+  await app.runUntil(AbortSignal.abort())
 })

@@ -35,39 +35,39 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function open(kafka: KafkaSettings | null) {
+async function open(kafka: KafkaSettings | null) {
   const { logger, lines } = keepingLogger()
   const stack = createReleaseStack()
   const close = (): Promise<void> => stack.release()
   opened.push({ close })
-  const log = openLog({ kafka, dataDir, nativeKind: 'Native', clock: systemClock, logger }, stack)
+  const log = await openLog({ kafka, dataDir, nativeKind: 'Native', clock: systemClock, logger }, stack)
   return { ...log, close, lines }
 }
 
 describe('choosing the log', () => {
-  it('opens the embedded log without brokers: its store is the archive, and it waits for nothing', () => {
-    const { log, shared, waitingFor } = open(null)
+  it('opens the embedded log without brokers: its store is the archive, and it waits for nothing', async () => {
+    const { log, shared, waitingFor } = await open(null)
     expect([log.kind, shared, waitingFor()]).toEqual(['embedded', true, null])
   })
 
-  it('opens Kafka with brokers, and a replica; while Kafka is unavailable it reports what it waits for', () => {
-    const { log, shared, waitingFor } = open(AWAY)
+  it('opens Kafka with brokers, and a replica; while Kafka is unavailable it reports what it waits for', async () => {
+    const { log, shared, waitingFor } = await open(AWAY)
     expect([log.kind, shared]).toEqual(['kafka', false])
     expect(waitingFor()).toContain('Kafka')
     expect(readdirSync(dataDir)).toContain('copy.db')
   })
 
   it('refuses a second process on the replica too', async () => {
-    open(AWAY)
-    expect(() => open(AWAY)).toThrow(expect.objectContaining({ code: 'log_locked' }))
+    await open(AWAY)
+    await expect(open(AWAY)).rejects.toMatchObject({ code: 'log_locked' })
   })
 
   it('keeps the replica over a restart, and releases the directory', async () => {
-    const first = open(AWAY)
+    const first = await open(AWAY)
     first.archive.append(inPlace(items(3)))
     await first.close()
     await first.close()
-    expect(open(AWAY).archive.latest).toBe(3)
+    expect((await open(AWAY)).archive.latest).toBe(3)
   })
 
   it.each([
@@ -76,7 +76,7 @@ describe('choosing the log', () => {
   ])('deletes a replica %s, and logs that', async (_what, damage) => {
     mkdirSync(dataDir, { recursive: true })
     await damage()
-    const { archive, lines } = open(AWAY)
+    const { archive, lines } = await open(AWAY)
     expect(archive.latest).toBe(0)
     archive.append(inPlace(items(1)))
     expect(lines.filter(({ event }) => event === 'replica.damaged')).toHaveLength(1)
@@ -89,7 +89,7 @@ describe('choosing the log', () => {
     const page = Math.floor(bytes.indexOf('"headline":"Item 200"') / PAGE_BYTES) * PAGE_BYTES
     bytes.fill(0xa5, page, page + 12)
     writeFileSync(copy, bytes)
-    const first = open(AWAY)
+    const first = await open(AWAY)
     const watching = first.watchReplica(new AbortController().signal)
     const readAll = (): unknown => first.archive.committed(0, 1000)
     expect(readAll).toThrow(expect.objectContaining({ code: 'log_damaged' }))
@@ -101,20 +101,20 @@ describe('choosing the log', () => {
     expect(readAll).toThrow()
     expect(first.lines.filter(({ event }) => event === 'replica.damaged')).toHaveLength(1)
     await first.close()
-    expect(open(AWAY).archive.latest).toBe(0)
+    expect((await open(AWAY)).archive.latest).toBe(0)
   })
 
   it('deletes a replica that was truncated', async () => {
     await openedCopy((archive) => archive.append(inPlace(items(400))))
     truncateSync(copy, 3 * PAGE_BYTES)
-    const { archive, lines } = open(AWAY)
+    const { archive, lines } = await open(AWAY)
     expect([archive.latest, lines.map(({ event }) => event)]).toEqual([0, ['replica.damaged']])
   })
 
   it('logs for a deleted replica that no action is needed, and for the embedded log to restore a backup', async () => {
     mkdirSync(dataDir, { recursive: true })
     writeFileSync(copy, 'not what SQLite writes'.repeat(1000))
-    const [line] = open(AWAY).lines
+    const [line] = (await open(AWAY)).lines
     expect(line).toMatchObject({
       event: 'replica.damaged',
       fields: {
@@ -123,18 +123,18 @@ describe('choosing the log', () => {
     })
     writeFileSync(join(dataDir, 'bridge.db'), 'not what SQLite writes'.repeat(1000))
     await opened.pop()?.close()
-    expect(() => open(null)).toThrow(expect.objectContaining({ hint: expect.stringContaining('backup') }))
+    await expect(open(null)).rejects.toMatchObject({ hint: expect.stringContaining('backup') })
   })
 
-  it('never deletes the embedded log', () => {
+  it('never deletes the embedded log', async () => {
     mkdirSync(dataDir, { recursive: true })
     writeFileSync(join(dataDir, 'bridge.db'), 'not what SQLite writes'.repeat(1000))
-    expect(() => open(null)).toThrow(expect.objectContaining({ code: 'log_damaged' }))
+    await expect(open(null)).rejects.toMatchObject({ code: 'log_damaged' })
   })
 })
 
 async function openedCopy(change: (archive: Archive) => void): Promise<void> {
-  const { archive, close } = open(AWAY)
+  const { archive, close } = await open(AWAY)
   change(archive)
   await close()
 }

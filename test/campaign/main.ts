@@ -9,12 +9,16 @@
  * first, as it is with `--kafka` alone. `--broken 50` plays fifty seeds of worlds whose upstream breaks our assumptions, on every plan or `--plan`,
  * with `--about clocks` only those whose untrue assumption has that word;
  * `--log embedded,kafka` also on these real logs.
+ * `--soak 120 --log embedded --store FOLDER --result FILE` runs two hours at ten times the usual day, or `--log kafka`;
+ * the same command with the same folder goes on with it, market and log included.
  * `--mutants` breaks the source in each of the listed ways and checks that the named test fails; `--only` names some.
+ * `--alerts real` plays each fault under a real Prometheus with the shipped rules; `quick` shortens their waits.
  */
 import { parseArgs } from 'node:util'
 import { seededChance } from '../../src/core/chance.ts'
 import { MINUTE_MS, SECOND_MS } from '../../src/core/durations.ts'
 import { isGap } from '../../src/core/event.ts'
+import { withStopSignal } from '../../src/lifecycle/signals.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { type FaultKind, faultKinds } from '../../src/sandbox/faults/fault-kinds.ts'
 import { findScenario } from '../../src/sandbox/scenario-list.ts'
@@ -22,6 +26,7 @@ import { World } from '../support/worlds/ingest-world.ts'
 import { playWorld } from '../support/worlds/play-world.ts'
 import { casesOf } from '../support/worlds/world-cases.ts'
 import { burst } from '../support/worlds/world-upstream.ts'
+import { alertRuns } from './alerts.ts'
 import { brokenRuns } from './broken-worlds.ts'
 import { feedCutRuns } from './feed-cuts.ts'
 import { playKafka, playKafkaWorld } from './kafka.ts'
@@ -29,6 +34,7 @@ import { killRuns } from './kills.ts'
 import { mutants } from './mutants/list.ts'
 import { runMutants } from './mutants/run.ts'
 import { RealLogs, realLogsOf } from './real-logs.ts'
+import { soak } from './soak/soak.ts'
 import { webhookKillRuns } from './webhook-kills.ts'
 import { weekRuns } from './weeks.ts'
 import { playAll } from './worlds.ts'
@@ -138,10 +144,18 @@ const { values } = parseArgs({
     mutants: { type: 'boolean', default: false },
     /** And only the worlds whose untrue assumption has this word. */
     about: { type: 'string' },
-    /** Only these mutants, by comma. */
+    /** Plays the faults that operators hear of: real or quick. */
+    alerts: { type: 'string' },
+    /** Only these mutants or faults, by comma. */
     only: { type: 'string' },
     /** Runs only this many kills of bridges that deliver webhooks. */
     webhooks: { type: 'string' },
+    /** Runs whole bridges for so many minutes at ten times the usual day. */
+    soak: { type: 'string' },
+    /** Items of its days. */
+    daily: { type: 'string', default: '19000' },
+    store: { type: 'string' },
+    result: { type: 'string' },
     /** Runs only this many runs with disconnected readers. */
     feed: { type: 'string' },
     clients: { type: 'string', default: '2000' },
@@ -160,6 +174,24 @@ if (values.mutants) {
   const survivors = results.filter(({ verdict }) => verdict !== 'killed').map(({ mutant }) => mutant)
   print({ node: process.version, mutants: results.length, survivors, results })
   process.exitCode = survivors.length > 0 || chosen.length === 0 ? 1 : 0
+} else if (values.soak !== undefined) {
+  const { store, result, log } = values
+  if (store === undefined || result === undefined || (log !== 'embedded' && log !== 'kafka'))
+    throw new Error('--soak MINUTES needs --log embedded or kafka, --store FOLDER and --result FILE')
+  const notify = (line: string): void => void process.stderr.write(`${new Date().toISOString()} ${line}\n`)
+  await withStopSignal(async (signal) => {
+    const isWhole = await soak(
+      { log, store, result, minutes: Number(values.soak), dailyItems: Number(values.daily), notify },
+      signal,
+    )
+    process.exitCode = isWhole ? 0 : 1
+  })
+} else if (values.alerts !== undefined) {
+  const mode = values.alerts === 'quick' ? 'quick' : 'real'
+  const only = values.only?.split(',') ?? null
+  const report = await alertRuns(mode, only, (line) => void process.stderr.write(`${line}\n`))
+  print({ node: process.version, ...report })
+  process.exitCode = report.wrong.length > 0 || report.faults.length === 0 ? 1 : 0
 } else if (values.broken !== undefined) {
   const seeds = Number(values.broken)
   const workers = Number(values.workers)

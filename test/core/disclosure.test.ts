@@ -52,8 +52,8 @@ describe('a complete item', () => {
       },
       related: [{ name: 'BlackRock', lei: '529900UBPRVKYP1UWH08', isin: null, symbol: null }],
       categories: [
-        { kind: 'Native', code: 'RE', importance: null },
-        { kind: 'FCA', code: 'FR', importance: 'high' },
+        { kind: 'Native', code: 'RE', name: 'Results', importance: null },
+        { kind: 'FCA', code: 'FR', name: 'Final Results', importance: 'high' },
       ],
       replacesGuid: 'urn:newsml:example.com:20260630:9999Z:1',
     })
@@ -65,7 +65,7 @@ describe('live data that breaks the published schema is accepted', () => {
     [
       'kind RNS',
       { category: [{ kind: 'RNS', code: 'X1' }] },
-      { categories: [{ kind: 'RNS', code: 'X1', importance: null }] },
+      { categories: [{ kind: 'RNS', code: 'X1', name: null, importance: null }] },
     ],
     ['version null', { version: null }, { guid: GUID }],
     [
@@ -82,7 +82,7 @@ describe('live data that breaks the published schema is accepted', () => {
     [
       'unknown importance',
       { category: [{ kind: 'FCA', code: 'ADM', importance: 'colossal' }] },
-      { categories: [{ kind: 'FCA', code: 'ADM', importance: 'colossal' }] },
+      { categories: [{ kind: 'FCA', code: 'ADM', name: null, importance: 'colossal' }] },
     ],
     ['a category without code', { category: [{ kind: 'FCA' }, null, 7] }, { categories: [] }],
     ['category that is no list', { category: { kind: 'FCA', code: 'FR' } }, { categories: [] }],

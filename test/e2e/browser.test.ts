@@ -10,7 +10,7 @@ import { ADMIN_TOKEN, bridgeEnv, startBridge, temporaryDirectory } from '../supp
 import { openInChromium } from '../support/chromium.ts'
 import { bearer, eventually, pullAll } from '../support/http/api-client.ts'
 import { hasTool } from '../support/tools.ts'
-import { expectComplete } from '../support/worlds/completeness.ts'
+import { compare, expectComplete } from '../support/worlds/completeness.ts'
 
 /** Follows the stream with a token or, without one, with tickets; `ids` and `types` are those received, in order. */
 const PAGE = `<!doctype html><meta charset="utf-8"><title>reader</title><script type="module">
@@ -103,7 +103,7 @@ it.skipIf(!hasTool('chromium', 'chromium'))(
       }
       const pulled = await eventually(
         () => pullAll(url),
-        (events) => sandbox.finished() && events.length >= sandbox.truth().items.length,
+        (events) => sandbox.finished() && compare(sandbox.truth().items, events).missing.length === 0,
         90_000,
       )
       await eventually(count, (now) => now >= pulled.length)

@@ -21,7 +21,10 @@ it('the demo uses its own upstream, log and files in a shell with the settings o
     ['demo'],
   )
   try {
-    expect(demo.ready).toMatchObject({ log: 'embedded', roles: ['poller', 'webhooks', 'feed', 'api'] })
+    expect(demo.ready).toMatchObject({
+      log: 'embedded',
+      roles: ['poller', 'webhooks', 'feed', 'api', 'console'],
+    })
     expect(demo.stderr()).toContain(
       'settings that the demo ignores: BRIDGE_DATA_DIR, BRIDGE_ROLES, BRIDGE_KAFKA_BROKERS, BRIDGE_UPSTREAM_URL, BRIDGE_UPSTREAM_KEY',
     )
@@ -42,6 +45,12 @@ it('the demo answers its own webhooks, lets a browser in, and counts what a plai
     await eventually(demo.stderr, (text) => text.includes('What flows:'))
     const [, token = ''] = /^ {2}token +(\S+)$/m.exec(demo.stderr()) ?? []
     expect(token).toMatch(/^demo-[a-z2-9]{11}$/)
+    const [, link = ''] = /^ {2}console +(\S+)/m.exec(demo.stderr()) ?? []
+    expect(link.startsWith(`${demo.ready.http}/console/#c1.`)).toBe(true)
+    const signIn = { method: 'POST', body: JSON.stringify({ code: link.split('#')[1] }) }
+    const json = { 'content-type': 'application/json' }
+    const session = await fetch(`${demo.ready.http}/v1/sessions`, { ...signIn, headers: json })
+    expect(session.status).toBe(201)
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const [, url = ''] = /webhooks add (\S+) /.exec(demo.stderr()) ?? []
     const body = JSON.stringify({ url })

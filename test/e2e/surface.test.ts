@@ -43,7 +43,10 @@ describe('bridge run', () => {
 
   it('writes one ready line to stdout and nothing else', () => {
     expect(bridge.stdout().trim().split('\n')).toEqual([JSON.stringify(bridge.ready)])
-    expect(bridge.ready).toMatchObject({ roles: ['poller', 'webhooks', 'feed', 'api'], log: 'embedded' })
+    expect(bridge.ready).toMatchObject({
+      roles: ['poller', 'webhooks', 'feed', 'api', 'console'],
+      log: 'embedded',
+    })
   })
 
   it('keeps everything that it stores for its own user', () => {
@@ -121,6 +124,10 @@ describe('bridge run', () => {
     const text = await (await fetch(`${bridge.ready.ops}/metrics`)).text()
     expect(text).toMatch(/bridge_poll_requests_total\{purpose="poll",result="new"\} [1-9]/)
     expect(text).toMatch(/bridge_leader 1/)
+    expect(text).toMatch(/^bridge_upstream_state\{state="ok"\} 1$/m)
+    expect(text).toMatch(/^bridge_upstream_state\{state="failing"\} 0$/m)
+    expect(text).toMatch(/^bridge_clock_skew_seconds -?[\d.e+-]+$/m)
+    expect(text).toMatch(/^bridge_days\{state="gaps_left"\} \d$/m)
   })
 
   it('returns each event in the documented shape, and only those that match a filter', async () => {

@@ -2,14 +2,18 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { listen } from '../../src/http/listener.ts'
 import { createOpsApp } from '../../src/http/ops.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
-import type { Check } from '../../src/obs/health.ts'
+import { type Check, createReadiness } from '../../src/obs/health.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 
 /** The ops listener over one check, and what it logs. */
 async function start(copy: Check) {
   const { logger, lines } = keepingLogger()
-  const app = createOpsApp({ checks: { copy }, metrics: createMetrics({ version: '1' }), logger })
+  const app = createOpsApp({
+    readiness: createReadiness({ copy }, logger),
+    metrics: createMetrics({ version: '1' }),
+    logger,
+  })
   const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
   onTestFinished(() => listener.close(0))
   const ask = (path: string, method = 'GET') => fetch(`${listener.url}${path}`, { method })

@@ -145,32 +145,6 @@ test.each([
   },
 )
 
-test.each([
-  ['POST', '/open'],
-  ['GET', '/v2/items'],
-])(
-  'a refused client that still sends its body sees the answer, never a reset: %s %s',
-  async (method, path) => {
-    const { ask, port } = await start(null, 1)
-    for (let count = 0; count < BURST_SECONDS; count += 1) await ask('/open')
-    const body = Buffer.alloc(1_000_000)
-    const client = collectRaw(
-      port,
-      `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`,
-    )
-    const errors: unknown[] = []
-    client.socket.on('error', (error) => errors.push(error))
-    await vi.waitFor(() => expect(client.text).toMatch(/^HTTP\/1\.1 429 .*\r\n\r\n./s))
-    const written = Promise.withResolvers<unknown>()
-    client.socket.write(body, written.resolve)
-    expect(await written.promise).toBeFalsy()
-    await vi.waitFor(() => expect(client.isOver).toBe(true))
-    expect(errors).toEqual([])
-    expect(client.text).toMatch(/^connection: close\r$/im)
-    expect(client.text).toMatch(/\}(\r\n0\r\n\r\n)?$/)
-  },
-)
-
 test('below /v2 the rates of address and key hold too, with the error body of the upstream', async () => {
   const { ask } = await start(null, 1)
   for (let count = 0; count < BURST_SECONDS; count += 1) expect((await ask('/v2/items')).status).toBe(200)

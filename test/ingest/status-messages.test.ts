@@ -38,7 +38,7 @@ function states(): IngestState[] {
   }
   const ledger = new Map([[START_MS - 86_400_000, { poll: 50 }]])
   const first: IngestState = { ...initialState(), name: 'polling', head, ledger }
-  return [first, { ...first, lastGoodPollMs: START_MS }]
+  return [first, { ...first, hasDate: true, lastGoodPollMs: START_MS }]
 }
 
 /** Every status message of a leader that passes through these states. */

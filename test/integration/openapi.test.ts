@@ -116,7 +116,19 @@ test('responses have the members of their schemas and no others', async () => {
   const { token } = await made()
   const kept = await post('/v1/webhooks', { url: 'https://example.com/hook', filter: { types: ['gap'] } })
   expect(misfits(document, answerOf('/v1/webhooks', 'post', 201), await kept.json())).toEqual([])
-  for (const path of ['/v1/disclosures', '/v1/status', '/v1/report', '/v1/tokens', '/v1/webhooks']) {
+  const lists = [
+    'disclosures',
+    'categories',
+    'issuers',
+    'status',
+    'report',
+    'arrivals',
+    'quota',
+    'polls',
+    'tokens',
+    'webhooks',
+  ]
+  for (const path of lists.map((list) => `/v1/${list}`)) {
     const response = await fetch(app.ready.http + path, { headers: bearer })
     expect([path, misfits(document, answerOf(path, 'get', 200), await response.json())]).toEqual([path, []])
   }
@@ -140,6 +152,14 @@ test('responses have the members of their schemas and no others', async () => {
   const hooks = await fetch(`${app.ready.http}/v1/webhooks`, { headers: bearer })
   const page = (await hooks.json()) as { data: { id: string }[] }
   expect(misfits(document, answerOf('/v1/webhooks', 'get', 200), page)).toEqual([])
+  const said = await fetch(`${app.ready.http}/v1/disclosures/1/deliveries`, { headers: bearer })
+  const ofEvent = answerOf('/v1/disclosures/{id}/deliveries', 'get', 200)
+  expect(misfits(document, ofEvent, await said.json())).toEqual([])
+  const replays = await fetch(`${app.ready.http}/v1/webhooks/${page.data[0]?.id}/replays`, {
+    headers: bearer,
+  })
+  const replayList = answerOf('/v1/webhooks/{id}/replays', 'get', 200)
+  expect(misfits(document, replayList, await replays.json())).toEqual([])
   for (const action of ['rotate', 'disable', 'enable']) {
     const changed = await post(`/v1/webhooks/${page.data[0]?.id}/${action}`)
     const schema = answerOf(`/v1/webhooks/{id}/${action}`, 'post', 200)

@@ -3,6 +3,7 @@
  * fills longer. Fills on lite come nearest to the two seconds after which a gap is announced.
  */
 import { expect, it } from 'vitest'
+import { readJourney } from '../../src/archive/journeys.ts'
 import { isGap } from '../../src/core/event.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
 import { temporaryDirectory } from '../support/bridge-process.ts'
@@ -39,5 +40,19 @@ it.each([5, 6, 7])(
       gaps: [],
       items: truth.items.length,
     })
+    // Each item says which request brought it: a poll after the one before it, or a page of a fill.
+    const told = events.map(({ foundBy, journey = '' }) => ({ foundBy, ...readJourney(journey) }))
+    const fillJourney = { requestMs: expect.any(Number), scan: 'fill', scanMs: expect.any(Number) }
+    const pollJourney = {
+      requestMs: expect.any(Number),
+      sincePollMs: expect.any(Number),
+      plannedMs: expect.any(Number),
+    }
+    const filled = told.filter(({ foundBy }) => foundBy === 'fill')
+    const polled = told.filter(({ foundBy }) => foundBy === 'poll')
+    expect(filled.length).toBeGreaterThan(0)
+    expect(polled.length).toBeGreaterThan(0)
+    for (const one of filled) expect(one).toEqual({ foundBy: 'fill', ...fillJourney })
+    for (const one of polled) expect(one).toEqual({ foundBy: 'poll', ...pollJourney })
   },
 )

@@ -56,3 +56,27 @@ test('the young generation keeps its first size, then grows to the limit, and fu
 test('without a limit it grows further', async () => {
   expect((await sizes()).most).toBeGreaterThan(24)
 })
+
+/** Keeps 20 MB alive while old garbage comes and goes; prints the most that the heap had, MB. */
+const AGEING = `
+  const { holdHeap, holdYoungGeneration } = await import(process.argv[1])
+  holdYoungGeneration()
+  if (process.argv[2] === 'held') holdHeap()
+  const kept = []
+  let most = 0
+  for (let turn = 0; turn < 1500; turn += 1) {
+    for (let count = 0; count < 1_000; count += 1) kept[(turn * 1_000 + count) % 200_000] = { turn, count, more: [count] }
+    most = Math.max(most, process.memoryUsage().heapTotal / 1048576)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  console.log(most)
+`
+
+test('the heap of a demo is collected when it has grown by a fifth', async () => {
+  const most = async (how: string): Promise<number> => {
+    const args = ['--input-type=module', '--eval', AGEING, MODULE, how]
+    return Number((await promisify(execFile)(process.execPath, args)).stdout)
+  }
+  const [held, usual] = [await most('held'), await most('usual')]
+  expect(held).toBeLessThan(usual * 0.85)
+})

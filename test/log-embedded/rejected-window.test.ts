@@ -5,6 +5,7 @@ import {
   ensureLogTables,
   hashesWithin,
   readRejectedPage,
+  rejectedDropped,
   writeRejected,
 } from '../../src/log-embedded/writer-tables.ts'
 import { openDatabase } from '../../src/storage/database.ts'
@@ -36,14 +37,36 @@ test('the newest texts are hashed, newest last, and no further one is read once 
   )
 })
 
+const itemOf = (n: number) => ({ raw: `${n}`, reason: 'no guid', guid: null, recordedtime: '' })
+
 test('the newest rejected items are stored, and the oldest ones go once there are too many', () => {
   const db = openDatabase({ path: ':memory:', durable: false })
   ensureLogTables(db)
-  const itemOf = (n: number) => ({ raw: `${n}`, reason: 'no guid', guid: null, recordedtime: '' })
-  for (const n of [0, 3, 6]) writeRejected(db, [itemOf(n), itemOf(n + 1), itemOf(n + 2)], 4)
+  const most = { count: 4, bytes: 1000 }
+  for (const n of [0, 3, 6]) writeRejected(db, [itemOf(n), itemOf(n + 1), itemOf(n + 2)], most)
   const newest = () => readRejectedPage(db, { before: null, limit: 9, mostBytes: 1e9 })
   expect(newest().map(({ place: _, ...item }) => item)).toEqual([8, 7, 6, 5].map(itemOf))
-  writeRejected(db, [], 1)
+  expect(rejectedDropped(db)).toBe(5)
+  writeRejected(db, [], { count: 1, bytes: 1 })
   expect(newest()).toHaveLength(4)
+  db.close()
+})
+
+test('large rejected items leave the newest ones within the limit of bytes, however few they are', () => {
+  const db = openDatabase({ path: ':memory:', durable: false })
+  ensureLogTables(db)
+  const write = (...lengths: number[]): void => {
+    const items = lengths.map((length, n) => ({ ...itemOf(n), raw: 'é'.repeat(length / 2) }))
+    writeRejected(db, items, { count: 100, bytes: 1000 })
+  }
+  const lengths = () =>
+    readRejectedPage(db, { before: null, limit: 9, mostBytes: 1e9 }).map(({ raw }) => Buffer.byteLength(raw))
+  write(10, 400, 20)
+  write(500, 80)
+  expect(lengths()).toEqual([80, 500, 20, 400])
+  write(2)
+  expect(lengths()).toEqual([2, 80, 500, 20])
+  write(1000)
+  expect(lengths()).toEqual([1000])
   db.close()
 })

@@ -271,16 +271,21 @@ export function describeLog(name: string, open: OpenLog): void {
         expect(stored && asGiven(stored)).toEqual({ ...odd, sequence: 1, epoch: writer.state.head.epoch })
       })
 
-      it('stores how each item was found and when it was committed; a gap event was found by nothing', async () => {
+      it('stores how each item was found, by which request, and when it was committed; a gap event was found by nothing', async () => {
         const writer = await claimed(log)
         const found = (['poll', 'fill', 'sweep', 'backfill'] as const).map((foundBy, index) => ({
           ...sampleEvent(index + 1),
           foundBy,
+          journey: `sent=${index} poll=60000`,
         }))
         await writer.commit({ events: [...found, gapOpened(sampleGap('g'))] })
         const stored = await followed(log, 0, 5)
         expect(stored.map(({ foundBy }) => foundBy)).toEqual([
           ...found.map(({ foundBy }) => foundBy),
+          undefined,
+        ])
+        expect(stored.map(({ journey }) => journey)).toEqual([
+          ...found.map(({ journey }) => journey),
           undefined,
         ])
         const [committedMs = 0] = stored.map((event) => event.committedMs)

@@ -1,16 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createTickets, TICKET_LIFE_MS } from '../../src/registry/tickets.ts'
+import { createTickets, TICKET_LIFE_MS, TICKET_RESUME_MS } from '../../src/registry/tickets.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
 const KEY = 'the key of this test, 32 characters or more'
 const NEXT_KEY = 'the key that comes after, 32 characters or more'
+const ADMIN = 'the admin token of this test'
 const TOKEN = { tokenId: 'tok_0mb7f7zk0abcdefabcdef', expiresAtMs: null }
 const TOKEN_ID = { tokenId: TOKEN.tokenId }
 const clock = createManualClock()
 
 const node = (keys: { key: string; oldKey: string | null } = { key: KEY, oldKey: null }, mostUsed = 10) =>
-  createTickets({ keys, clock, mostUsed })
+  createTickets({ keys, adminToken: ADMIN, clock, mostUsed })
 
 describe('a ticket', () => {
   test('authenticates its token once on each node that has the key', () => {
@@ -52,6 +53,27 @@ describe('a ticket', () => {
     expect(ready.take(after.give(TOKEN).ticket)).toEqual(TOKEN_ID)
     expect(before.take(after.give(TOKEN).ticket)).toBe('unknown')
     expect(node({ key: NEXT_KEY, oldKey: null }).take(before.give(TOKEN).ticket)).toBe('unknown')
+  })
+
+  test('of the admin token opens nothing once that is changed; those of other tokens do', () => {
+    const [before, keys] = [node(), { key: KEY, oldKey: null }]
+    const after = createTickets({ keys, adminToken: `${ADMIN}, another`, clock })
+    const { ticket } = before.give({ ...TOKEN, tokenId: 'settings' })
+    expect([after.take(ticket), after.enter(ticket, true)]).toEqual(['unknown', 'unknown'])
+    expect(node().take(ticket)).toEqual({ tokenId: 'settings' })
+    expect(after.take(before.give(TOKEN).ticket)).toEqual(TOKEN_ID)
+  })
+
+  test('of a session opens and resumes nothing after the session', () => {
+    const endsMs = clock.now() + 10_000
+    const session = { id: 'x', endsMs, unlockedUntilMs: null }
+    const { ticket, expiresAtMs } = node().give({ ...TOKEN, session })
+    expect(expiresAtMs).toBe(endsMs)
+    expect(node().enter(ticket, false)).toMatchObject({ endsMs })
+    clock.advance(10_000)
+    expect([node().take(ticket), node().enter(ticket, true)]).toEqual(['expired', 'expired'])
+    const late = node().give({ ...TOKEN, session: { ...session, endsMs: clock.now() + TICKET_RESUME_MS } })
+    expect(node().enter(late.ticket, false)).toMatchObject({ endsMs: clock.now() + TICKET_RESUME_MS })
   })
 
   test('with any character changed authenticates nothing new', () => {

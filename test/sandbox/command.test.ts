@@ -119,6 +119,7 @@ test('the help text lists every flag', async () => {
     'seed',
     'speed',
     'list',
+    'daily-items',
     'weekly-quota',
     'rate',
   ])

@@ -210,4 +210,12 @@ describe('settings of Kafka', () => {
       expect.stringMatching(/^BRIDGE_ROLES has no poller/),
     ])
   })
+
+  test('BRIDGE_ALL_RETENTION is that of the embedded log without brokers, and no warning', () => {
+    const { embeddedRetentionMs, warnings } = load({ BRIDGE_ALL_RETENTION: 'P1Y' })
+    expect(embeddedRetentionMs).toBe(365 * 86_400_000)
+    expect(warnings.join()).not.toContain('BRIDGE_ALL_RETENTION')
+    expect(load({}).embeddedRetentionMs).toBeNull()
+    expect(load({ ...BROKERS, BRIDGE_ALL_RETENTION: 'P1Y' }).embeddedRetentionMs).toBeNull()
+  })
 })

@@ -38,7 +38,7 @@ function wrong(env: Record<string, string>, readFile = files()): BridgeError {
 describe('settings', () => {
   test('need only the upstream and two secrets, and are deeply frozen', () => {
     const settings = loadSettings(whole, files())
-    expect(settings.roles).toEqual(['poller', 'webhooks', 'feed', 'api'])
+    expect(settings.roles).toEqual(['poller', 'webhooks', 'feed', 'api', 'console'])
     expect(settings.upstream).toEqual({
       url: 'https://upstream.example/v2',
       key: KEY,
@@ -155,9 +155,11 @@ describe('settings', () => {
     expect(wrong({ ...whole, [name]: text }).errors.map(({ field }) => field)).toEqual([name])
   })
 
-  test('name roles that this version does not have', () => {
-    const later = wrong({ ...whole, BRIDGE_ROLES: 'all,console' })
-    expect(later.errors[0]?.message).toContain('which this version does not have')
+  test('refuse the console without its API, and name roles that do not exist', () => {
+    const alone = wrong({ ...whole, BRIDGE_ROLES: 'feed,console' })
+    expect(alone.errors).toMatchObject([
+      { field: 'BRIDGE_ROLES', message: expect.stringContaining('add api') },
+    ])
     expect(wrong({ ...whole, BRIDGE_ROLES: 'fed' }).errors[0]?.message).toContain('"feed"')
   })
 

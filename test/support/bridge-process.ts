@@ -80,7 +80,11 @@ export function startCommand(
   script: string = MAIN,
   inside: readonly string[] = [],
 ): CommandProcess {
-  const child = spawnBridge(args, env, script, inside)
+  return followProcess(spawnBridge(args, env, script, inside))
+}
+
+/** Records what a process writes from now on, and its end. */
+export function followProcess(child: ChildProcess): CommandProcess {
   const output = collect(child)
   const ended = exitOf(child)
   return {
@@ -103,7 +107,13 @@ export async function startBridge(
   inside: readonly string[] = [],
 ): Promise<BridgeProcess> {
   const command = startCommand(args, env, script, inside)
-  const ready = await new Promise<Ready>((done, fail) => {
+  const ready = await readyLine(command)
+  return { ...command, pid: command.child.pid ?? 0, ready }
+}
+
+/** Waits for the ready line of a bridge. Rejects with its output when it ends before. */
+export function readyLine(command: CommandProcess): Promise<Ready> {
+  return new Promise<Ready>((done, fail) => {
     command.child.stdout?.on('data', () => {
       const line = command
         .stdout()
@@ -115,7 +125,6 @@ export async function startBridge(
       fail(new Error(`ended with ${code} before it was ready\n${command.stdout()}\n${command.stderr()}`)),
     )
   })
-  return { ...command, pid: command.child.pid ?? 0, ready }
 }
 
 function spawnBridge(
@@ -126,17 +135,12 @@ function spawnBridge(
 ): ChildProcess {
   const { PATH = '', HOME = '' } = process.env
   const [file = process.execPath, ...rest] = [...inside, process.execPath, script, ...args]
-  const child = spawn(file, rest, {
+  return spawn(file, rest, {
     env: { PATH, HOME, ...env },
     cwd: env.BRIDGE_DATA_DIR ?? tmpdir(),
     // A test script may take orders over IPC; the product takes none.
     stdio: ['ignore', 'pipe', 'pipe', ...(script === MAIN ? [] : ['ipc' as const])],
   })
-  // A failing test leaves no process behind.
-  const end = (): void => void child.kill('SIGKILL')
-  process.once('exit', end)
-  child.once('close', () => process.off('exit', end))
-  return child
 }
 
 function collect(child: ChildProcess): { stdout: string; stderr: string } {
@@ -150,6 +154,10 @@ function collect(child: ChildProcess): { stdout: string; stderr: string } {
   return output
 }
 
+/** Its exit code. A test that fails half way leaves no process behind. */
 function exitOf(child: ChildProcess): Promise<number | null> {
+  const end = (): void => void child.kill('SIGKILL')
+  process.once('exit', end)
+  child.once('close', () => process.off('exit', end))
   return new Promise((done) => child.once('close', (code) => done(code)))
 }

@@ -60,7 +60,7 @@ function bodies(): { name: string; id: string; json: string }[] {
 test('every delivery matches the AsyncAPI document, under one secret and two, and every documented message is sent', async () => {
   await using receiver = await startReceiver()
   const rules = addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: [443] })
-  const sender = createSender({ rules, proxyUrl: null, clock: systemClock })
+  const sender = createSender({ rules, proxyUrl: null, clock: systemClock, mostConnections: 100 })
   onTestFinished(sender.close)
   const secrets = [1, 2].map(() => createSecretKey(randomBytes(32)))
   const sent = bodies()

@@ -43,7 +43,7 @@ async function startRole(log: Log, clock: Clock, secrets = box, rowBudget = new 
   const { logger, lines } = keepingLogger()
   const metrics = createMetrics({ version: '0' })
   const rules = addressRules({ allowNets: ['127.0.0.0/8'], allowHttp: true, ports: [443] })
-  const sender = createSender({ rules, proxyUrl: null, clock })
+  const sender = createSender({ rules, proxyUrl: null, clock, mostConnections: 100 })
   const account = createDeliveryAccount({ clock, metrics, logger })
   const webhooks = new Webhooks({
     log,

@@ -88,12 +88,15 @@ async function bridge(): Promise<StreamServer> {
     credentials: {
       authenticate,
       findCaller: () => 'unknown',
-      tickets: createTickets({ keys: { key: TOKEN, oldKey: null }, clock: systemClock }),
+      tickets: createTickets({ keys: { key: TOKEN, oldKey: null }, adminToken: null, clock: systemClock }),
     },
     corsOrigins: [],
+    servesPages: false,
     upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'open', asOf: null }),
     // As it is behind a proxy: the clients of the bench have one address.
     limits: createReaderLimits({ maxClients: MAX_CLIENTS, clientOf: () => null }),
+    tokens: { get: () => null },
+    node: { id: 'bench', key: TOKEN },
   })
   void feed.run(signal)
   const app = createApp({ routes: feed.routes, authenticate, corsOrigins: [], logger })

@@ -7,7 +7,14 @@ import { type Answer, openConnection, type RunningConnection, type SocketConstru
 import { createInbox, type Inbox } from './inbox.ts'
 import type { StreamMessage } from './messages.ts'
 import { cursorOf, type Kept, type Subscription, Subscriptions } from './subscriptions.ts'
-import { type ConnectionEnd, delayMs, type EndCause, failureOf, StreamFailure } from './verdict.ts'
+import {
+  type ConnectionEnd,
+  delayMs,
+  type EndCause,
+  failureOf,
+  StreamFailure,
+  TicketDelay,
+} from './verdict.ts'
 
 /** What the reader receives, in order of arrival. */
 export type Message =
@@ -83,7 +90,7 @@ type Followed =
 /**
  * A token, or a function that fetches a ticket for each connection (`POST /v1/tickets`), so that a page never holds the
  * token. Its signal aborts when the stream is closed. If it rejects, it is called again after a wait; throw
- * `StreamFailure` to end the stream.
+ * `TicketDelay` to choose the wait, and `StreamFailure` to end the stream.
  */
 type Credential =
   | { token: string; ticket?: undefined }
@@ -226,10 +233,7 @@ class FollowedStream implements Stream {
     const { token = null } = this.#options
     const url = new URL(this.#url)
     const ticket = token === null ? await this.#ticket() : null
-    if (ticket instanceof Error) {
-      const why = ticket.message
-      return { closeCode: null, cause: 'unreachable', why, error: null, reconnectInMs: null }
-    }
+    if (typeof ticket === 'object' && ticket !== null) return ticket
     if (ticket !== null) url.searchParams.set('ticket', ticket)
     const connection = openConnection({
       open: this.#open,
@@ -246,20 +250,19 @@ class FollowedStream implements Stream {
     })
   }
 
-  /** A ticket for one connection, or the reason why there is none. */
-  async #ticket(): Promise<string | Error> {
+  /** A ticket for one connection, or how it ended without one. */
+  async #ticket(): Promise<string | ConnectionEnd> {
     const { ticket } = this.#options
-    if (ticket === undefined) return new Error('the option `ticket` is missing')
+    if (ticket === undefined) return withoutTicket('the option `ticket` is missing')
     const enough = new AbortController()
     const waiting = AbortSignal.any([enough.signal, this.#ended.signal])
-    const late = sleep(this.#clock, TICKET_MS, waiting).then(() => new Error('no ticket came in 30 s'))
+    const late = sleep(this.#clock, TICKET_MS, waiting).then(() => withoutTicket('no ticket came in 30 s'))
     try {
       return await Promise.race([ticket(this.#ended.signal), late])
     } catch (error) {
       if (error instanceof StreamFailure) throw error
-      return new Error(
-        `no ticket: ${error instanceof Error ? error.message : 'something that is no Error was thrown'}`,
-      )
+      const why = error instanceof Error ? error.message : 'something that is no Error was thrown'
+      return withoutTicket(`no ticket: ${why}`, error instanceof TicketDelay ? error.retryInMs : null)
     } finally {
       enough.abort()
     }
@@ -327,6 +330,10 @@ function subscriptionsOf({
   for (const [id, subscription] of Object.entries(subscriptions ?? {})) all.set(id, subscription)
   if (all.isEmpty) throw new TypeError('`subscriptions` names none')
   return all
+}
+
+function withoutTicket(why: string, reconnectInMs: number | null = null): ConnectionEnd {
+  return { closeCode: null, cause: 'unreachable', why, error: null, reconnectInMs }
 }
 
 function platformWebSocket(): SocketConstructor {

@@ -11,11 +11,13 @@ export type FailureCode =
   | 'forbidden'
   /** The token has as many connections as it may. */
   | 'too_many_connections'
+  /** The stream was ended on request, by `DELETE /v1/streams/{id}`. */
+  | 'ended'
   /** What follows the cursor is no longer kept; `oldestCursor` is the earliest that can be resumed from. */
   | 'cursor_too_old'
   /** The cursor was damaged or belongs to another bridge. */
   | 'cursor_invalid'
-  /** The filter or the start was refused; the message says what is wrong. */
+  /** A command was refused, mostly for its filter or start, or as one subscription too many; the message says what is wrong. */
   | 'subscription_refused'
   /** The bridge closed the connection with another code that forbids reconnecting. */
   | 'refused'
@@ -44,6 +46,18 @@ export class StreamFailure extends Error {
   }
 }
 
+/** To be thrown by the option `ticket`: there is no ticket now, as after an answer with status 429 and `Retry-After`. */
+export class TicketDelay extends Error {
+  /** The next one is fetched no sooner than after so many ms. */
+  readonly retryInMs: number
+
+  constructor(message: string, retryInMs: number) {
+    super(message)
+    this.name = 'TicketDelay'
+    this.retryInMs = retryInMs
+  }
+}
+
 /**
  * What ended a connection. `unreachable`: it was never opened · `going_away`: the node stops and asked the client to
  * reconnect · `silent`: no heartbeat came · `slow_reader`: the reader's buffer is full · `unreadable`: a message was not
@@ -60,7 +74,7 @@ export interface ConnectionEnd {
   why: string
   /** The last `error` message of the bridge. */
   error: { code: number; detail: string } | null
-  /** The delay that `going_away` asked for; null without it. */
+  /** The delay that `going_away` or a `TicketDelay` asked for; null without them. */
   reconnectInMs: number | null
 }
 
@@ -71,8 +85,8 @@ const FIRST_MS = 500
 const LATER_DOUBLINGS = 3
 /** Longest delay that a bridge may ask for. */
 const LONGEST_ASKED_MS = 300_000
-/** `error` codes for a command that was refused; the bridge leaves the connection open. */
-const REFUSALS = [400, 401, 403, 410]
+/** `error` codes after which the bridge closes the connection; the close code decides. */
+const CLOSED_BY_BRIDGE = [402, 404, 429, 500]
 /** Close codes below 4000 for a fault of the client (RFC 6455 §7.4.1). */
 const CLIENT_FAULTS = [1002, 1003, 1007, 1008, 1009]
 /** Close codes below 4000 for a fault of the server. */
@@ -82,11 +96,15 @@ const failureCodes: Readonly<Record<number, FailureCode>> = {
   4001: 'unauthenticated',
   4003: 'forbidden',
   4006: 'too_many_connections',
+  4007: 'ended',
 }
 
-/** Whether the `error` refuses the subscription or the login, so that the connection is useless. */
+/**
+ * Whether the `error` refuses a command and may leave the connection open, which is useless then: what was asked for never
+ * comes. So does one of an unknown code.
+ */
 export function isRefusal(error: { code: number }): boolean {
-  return REFUSALS.includes(error.code)
+  return !CLOSED_BY_BRIDGE.includes(error.code)
 }
 
 /** The failure behind an end that forbids reconnecting; null where reconnecting may help. */
@@ -102,7 +120,9 @@ export function failureOf({ closeCode, why, error }: ConnectionEnd): StreamFailu
   if (closeCode !== null && CLIENT_FAULTS.includes(closeCode)) {
     return new StreamFailure('refused', message, { closeCode })
   }
-  if (error !== null && isRefusal(error)) return new StreamFailure('subscription_refused', message)
+  const mayComeBack = closeCode !== null && closeCode >= 4100
+  if (error !== null && isRefusal(error) && !mayComeBack)
+    return new StreamFailure('subscription_refused', message)
   return null
 }
 
@@ -120,7 +140,8 @@ export function delayMs(
     closeCode !== null && ((closeCode >= 4100 && closeCode < 4200) || SERVER_FAULTS.includes(closeCode))
   const doublings = useless + (isLater ? LATER_DOUBLINGS : 0)
   const backoffMs = Math.round(chance() * Math.min(CEILING_MS, FIRST_MS * 2 ** doublings))
-  if (reconnectInMs === null) return backoffMs
+  // A caller's own arithmetic may have made it no number: without a wait the client would try without end.
+  if (reconnectInMs === null || !(reconnectInMs >= 0)) return backoffMs
   const askedMs = Math.min(reconnectInMs, LONGEST_ASKED_MS)
   return useless === 0 ? askedMs : Math.max(askedMs, backoffMs)
 }

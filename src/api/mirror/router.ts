@@ -4,7 +4,7 @@
  */
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
 import { ITEMS_PATH } from '../../core/upstream-paths.ts'
-import { endAnswer } from '../../http/app.ts'
+import { endAnswer } from '../../http/end-answer.ts'
 import { type ProblemCode, problemCodes, problemOf } from '../../http/problem.ts'
 import { findMember } from '../../upstream/split-items.ts'
 import { unknownWarnings } from './parameters.ts'
@@ -20,7 +20,7 @@ export interface MirrorOptions {
   check?: (request: Request, response: Response) => void | Promise<void>
   /** The caller behind a request, or null where its key is missing or wrong. May throw HttpProblem. */
   authenticate: (request: Request, response: Response) => MirrorCaller | null | Promise<MirrorCaller | null>
-  /** Sends the body once status and headers are set; the sandbox injects its faults here. Default: unchanged. */
+  /** Sends the body once status and headers are set; the sandbox injects its faults here. Default: `endAnswer`. */
   deliver?: (response: Response, body: string) => void
   /** Called for every refused request. */
   onRefused?: (violation: Violation) => void
@@ -30,7 +30,7 @@ export interface MirrorOptions {
 
 /** Builds the router; anything else under the mount point answers 404. */
 export function mirrorRouter(options: MirrorOptions): Router {
-  const { check, deliver = (response, body) => void response.end(body) } = options
+  const { check, deliver = (response, body) => endAnswer(response.req, response, body) } = options
   const router = express.Router({ caseSensitive: true })
   router.use(async (request, response, next) => {
     await check?.(request, response)
@@ -130,14 +130,14 @@ function errorAnswers(
     } else if (problem !== null) {
       const { headers } = problem.parts
       const body = errorBody(problem.message, hints[problem.code] ?? problemCodes[problem.code][2])
-      response.status(problem.status).set({ ...headers })
-      endAnswer(request, response, headers?.Connection, body)
+      endAnswer(request, response.status(problem.status).set({ ...headers }), body)
     } else if (error instanceof URIError) {
       options.onRefused?.('parameter_invalid')
-      response.status(400).end(errorBody('the path cannot be decoded', 'Percent-encode it as UTF-8.'))
+      const body = errorBody('the path cannot be decoded', 'Percent-encode it as UTF-8.')
+      endAnswer(request, response.status(400), body)
     } else {
       options.onFault?.(error, request)
-      response.status(500).end(errorBody('the server failed'))
+      endAnswer(request, response.status(500), errorBody('the server failed'))
     }
   }
 }

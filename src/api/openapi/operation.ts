@@ -74,8 +74,7 @@ export function operationOf(route: AnyRoute): Operation {
     tags: [tagOf(path)],
     summary: titleOf(summary),
     description: pagesByName(summary),
-    // A scheme without a scope: any token will do.
-    security: route.scope === 'open' ? [] : [{ bearer: route.scope === null ? [] : [route.scope] }],
+    security: securityOf(route),
     parameters: [
       ...pathParameters(path),
       ...described(parameters, 'query'),
@@ -91,6 +90,16 @@ export function operationOf(route: AnyRoute): Operation {
       ]),
     ]),
   }
+}
+
+/**
+ * A token with the scope (none: any token will do), or the session of such a token where the route takes one. A token may
+ * be missing in the header of a route that looks for one in the body too.
+ */
+function securityOf(route: AnyRoute): OpenApiPart[] {
+  if (route.scope === 'open') return route.takesToken === true ? [{ bearer: [] }, {}] : []
+  const session = route.identify === undefined ? [{ session: [] }] : []
+  return [{ bearer: route.scope === null ? [] : [route.scope] }, ...session]
 }
 
 /** Parameters in the place `where`; one without a form is text. */
@@ -127,11 +136,11 @@ function filterParameters(): OpenApiPart[] {
   return [...fields, whole]
 }
 
-function requestBody({ schema: body, maxBytes }: RouteBody): OpenApiPart {
+function requestBody({ schema: body, maxBytes, isOptional }: RouteBody): OpenApiPart {
   const { properties, ...schema } = jsonSchema(body)
   return {
     description: `At most ${maxBytes} bytes.`,
-    required: true,
+    required: isOptional !== true,
     content: { 'application/json': { schema: { ...schema, properties: withPages(properties) } } },
   }
 }

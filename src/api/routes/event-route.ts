@@ -3,16 +3,15 @@
  * topics, how it was found and when it was committed.
  */
 import { z } from 'zod'
-import { eventAt, findSequence } from '../../archive/reading/one-event.ts'
+import { noEvent, sequenceOfName } from '../../archive/named-event.ts'
+import { eventAt } from '../../archive/reading/one-event.ts'
 import type { Reader } from '../../archive/reading/reader.ts'
-import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import type { Archive } from '../../archive/store/archive.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import { isoOrNull } from '../../core/dates.ts'
 import { dataBytes, type EventType } from '../../core/event.ts'
 import { waysFound } from '../../core/purpose.ts'
 import type { SendBuffers } from '../../http/bounds/send-buffers.ts'
-import { HttpProblem } from '../../http/problem.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { eventSchema } from '../../http/schemas/event-schema.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
@@ -59,19 +58,9 @@ const detailsSchema = z.object({
   ).nullable(),
 })
 
-const NO_EVENT = 'no event has this id or sequence'
-
 /** The route. Every node with the role answers from its copy of the log. */
 export function eventRoute({ archive, reader, sendBuffers, topicsOf }: EventParts): Route {
-  const sequenceOf = (name: string): number => {
-    requireCompleteReplica(reader.replica)
-    const found = findSequence(archive, reader, name)
-    if (found.kind === 'missing') throw new HttpProblem('not_found', NO_EVENT)
-    if (found.kind === 'found') return found.sequence
-    throw new HttpProblem('cursor_too_old', 'the event of this sequence is no longer kept', {
-      extra: { oldest: reader.cursorAt(reader.oldest - 1) },
-    })
-  }
+  const sequenceOf = (name: string): number => sequenceOfName(archive, reader, name)
   return {
     method: 'GET',
     path: '/v1/disclosures/{id}',
@@ -85,7 +74,7 @@ export function eventRoute({ archive, reader, sendBuffers, topicsOf }: EventPart
     async handle({ query, response, segment }) {
       query.check()
       const found = eventAt(archive, reader, sequenceOf(segment('id')))
-      if (found === undefined) throw new HttpProblem('not_found', NO_EVENT)
+      if (found === undefined) throw noEvent()
       const { event, revisions, replacedBy, provenance } = found
       const { foundBy = null, committedMs = null } = provenance
       const data = dataBytes(event.json).toString()

@@ -48,6 +48,7 @@ const trialSchema = z.object({
 export function filterTestRoute(reader: Reader, sendBuffers: SendBuffers): Route {
   return {
     method: 'POST',
+    isReadOnly: true,
     path: '/v1/filters/test',
     scope: 'events:read',
     summary:

@@ -7,6 +7,7 @@ import { setRateHeaders } from '../../http/app.ts'
 import { type Authenticate, type Caller, tokensLoading } from '../../http/auth.ts'
 import { refuseBody } from '../../http/body.ts'
 import type { SendBuffers } from '../../http/bounds/send-buffers.ts'
+import { endAnswer } from '../../http/end-answer.ts'
 import { checkUrlLength } from '../../http/limits.ts'
 import { HttpProblem } from '../../http/problem.ts'
 import type { RateLimits } from '../../http/rate-limits.ts'
@@ -43,7 +44,7 @@ export function bridgeMirror(options: BridgeMirrorOptions): RequestHandler {
     deliver(response, body) {
       const bytes = Buffer.from(body)
       sendBuffers.retainUntilOut(bytes, response)
-      response.set('cache-control', 'no-store').end(bytes)
+      endAnswer(response.req, response.set('cache-control', 'no-store'), bytes)
     },
     onFault: (error, request) =>
       logger.error('http.request_failed', {

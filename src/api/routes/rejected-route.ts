@@ -18,16 +18,26 @@ const rejectedSchema = z.object({
   recordedtime: isoTime('When the bridge set it aside.'),
 })
 
+const rejectedPageSchema = pageOf(rejectedSchema).extend({
+  dropped: z
+    .int()
+    .nonnegative()
+    .describe(
+      'How many older items the log no longer has: the embedded log keeps 20,000, at most 1 GiB of them. null on Kafka, where the topic drops them by age.',
+    )
+    .nullable(),
+})
+
 /** The route. Every node reads the items from the log, so all answer the same. */
-export function rejectedRoute(log: Pick<Log, 'rejectedPage'>): Route {
+export function rejectedRoute(log: Pick<Log, 'rejectedPage' | 'rejectedDropped'>): Route {
   return {
     method: 'GET',
     path: '/v1/rejected',
     scope: 'events:read',
     summary:
-      'Items that could not be read, as they came, the newest first: `{data: [{raw, reason, guid, recordedtime}], next}`. None of them is an event.',
+      'Items that could not be read, as they came, the newest first: `{data: [{raw, reason, guid, recordedtime}], next, dropped}`. None of them is an event.',
     parameters: pageParameters('items', '; where they are large, fewer come.'),
-    answers: { 200: { meaning: 'A page of rejected items.', schema: pageOf(rejectedSchema) } },
+    answers: { 200: { meaning: 'A page of rejected items.', schema: rejectedPageSchema } },
     problems: ['unavailable'],
     async handle({ query, response }) {
       const { after: before, limit } = readPageParameters(query, placeOf)
@@ -36,7 +46,8 @@ export function rejectedRoute(log: Pick<Log, 'rejectedPage'>): Route {
       const next = found.at(-1)?.place ?? null
       const isEnd =
         next === null || (await log.rejectedPage({ before: next, limit: 1, mostBytes: 1 })).length === 0
-      const body = { data: found.map(shown), next: isEnd ? null : `${next}` }
+      const dropped = log.rejectedDropped?.() ?? null
+      const body = { data: found.map(shown), next: isEnd ? null : `${next}`, dropped }
       sendJson(response, 200, Buffer.from(JSON.stringify(body)))
     },
   }

@@ -1,7 +1,6 @@
 /**
  * Serves `GET /v1/status`, the state of the bridge, and defines the schema of its response.
  */
-import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { phases } from '../../core/calendar/calendar.ts'
 import { type Route, sendJson } from '../../http/route.ts'
@@ -12,8 +11,9 @@ import {
   MOST_REPORTED_GAPS,
   quotaSchema,
   unreconciledSchema,
-  upstreamStates,
 } from '../../http/schemas/leader-report-schema.ts'
+import { upstreamStates } from '../../obs/metrics.ts'
+import { nodeNameFor } from '../../registry/node-name.ts'
 
 /** The state of a node as clients may see it, with what the leader reports. What this node does not know is null. */
 const statusSchema = z.object({
@@ -35,6 +35,12 @@ const statusSchema = z.object({
     lastGoodPoll: isoTime('When upstream last answered the leader well.').nullable(),
     nextPoll: isoTime('When the leader polls next.').nullable(),
     phase: z.enum(phases).describe('Where in the London day upstream is.'),
+    aheadMs: z
+      .number()
+      .describe(
+        "Upstream's clock minus the leader's, ms: by how much times of events differ from ours. Null while it is not known.",
+      )
+      .nullable(),
   }),
   quota: quotaSchema,
   log: z.object({
@@ -86,13 +92,8 @@ export function statusRoute(status: () => Status, key: string): Route {
     async handle({ query, response, caller }) {
       query.check()
       const { leader, ...rest } = status()
-      const id = caller.seesAllTenants || leader.id === null ? leader.id : pseudonymOf(leader.id, key)
+      const id = leader.id && nodeNameFor(caller, leader.id, key)
       sendJson(response, 200, Buffer.from(JSON.stringify({ leader: { ...leader, id }, ...rest })))
     },
   }
-}
-
-/** A name from which nobody without the key learns or checks a host name. */
-function pseudonymOf(id: string, key: string): string {
-  return createHmac('sha256', key).update(`leader ${id}`).digest('hex').slice(0, 12)
 }

@@ -12,6 +12,7 @@ import type { Tickets } from '../../registry/tickets.ts'
 export function ticketRoute(tickets: Pick<Tickets, 'give'>): Route {
   return {
     method: 'POST',
+    isReadOnly: true,
     path: '/v1/tickets',
     scope: 'events:read',
     summary:

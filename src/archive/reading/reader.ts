@@ -107,6 +107,9 @@ export function createReader(
     cursorAt: (sequence: number): string => archive.cursorAt(sequence),
     /** The time of the event at `sequence`, ms since 1970; null where this node does not store it. */
     timeOf: (sequence: number): number | null => archive.timeOf(sequence),
+    /** When the bridge first held the event at `sequence`, ms since 1970; null where this node does not store it. */
+    recordedAt: (sequence: number): number | null =>
+      recentEvents.at(sequence)?.recordedMs ?? archive.recordedAt(sequence),
     /** The last sequence that the log may share with another epoch; null where it was never restored. */
     sharedThrough: (epoch: string): number | null => archive.sharedThrough(epoch),
     /** The position before the lowest sequence whose time is at or after `timeMs`; `latest` where there is none. */

@@ -22,6 +22,7 @@ import {
   type ReplicaProgress,
   type ReplicaState,
 } from '../store/replica-progress.ts'
+import { AppliedTimes } from './applied-times.ts'
 
 /** Events handled before the event loop may run other work, and most characters of their items unless one has more. */
 const SLICE_EVENTS = 250
@@ -54,6 +55,8 @@ export interface ReplicatorParts {
 export class Replicator {
   /** Whether readers may use the archive. */
   readonly replica: ReplicaState
+  /** When the newest events became visible to readers of this node. */
+  readonly applied = new AppliedTimes()
   readonly #parts: ReplicatorParts
   readonly #progress: ReplicaProgress
   readonly #compared = Promise.withResolvers<void>()
@@ -185,10 +188,19 @@ export class Replicator {
       // The log begins after its first event when older ones are beyond retention.
       if (!shared && archive.latest === 0 && first !== undefined) recentEvents.reset(first.sequence - 1)
       if (!shared) archive.append(await inSlices(parsed(slice), () => clock.now()))
-      const last = slice.at(-1)?.sequence ?? recentEvents.latest
-      recentEvents.push(eventsBetween(archive, recentEvents.latest, last))
+      const before = recentEvents.latest
+      const last = slice.at(-1)?.sequence ?? before
+      recentEvents.push(eventsBetween(archive, before, last))
+      this.#noteApplied(before, last)
       this.#progress.advanced()
     }
+  }
+
+  /** While the replica is filled, nobody reads it: when its events became visible is not known. */
+  #noteApplied(before: number, last: number): void {
+    const { archive, clock } = this.#parts
+    if (this.replica.filling !== null || archive.epoch === null || last === before) return
+    this.applied.note(archive.epoch, before, [last, clock.now()])
   }
 
   #rebuild(): void {
@@ -196,6 +208,7 @@ export class Replicator {
     if (archive.latest > 0) logger.warn('replica.rebuilt', { epoch: archive.epoch, latest: archive.latest })
     archive.clear()
     recentEvents.reset(0)
+    this.applied.clear()
     this.#progress.emptied(this.#knownEnd)
   }
 

@@ -90,6 +90,8 @@ function archiveOver(db: Database, nativeKind: string) {
 
   return {
     db,
+    /** The `kind` that upstream gives its own categories. */
+    nativeKind,
     /** null before the first event, or before the first writer of the embedded log. */
     get epoch(): string | null {
       return extent.epoch
@@ -122,6 +124,10 @@ function archiveOver(db: Database, nativeKind: string) {
     timeOf: (sequence: number): number | null =>
       db.prepare<{ time_ms: number }>('SELECT time_ms FROM facts WHERE sequence = ?').get(sequence)
         ?.time_ms ?? null,
+    /** When the bridge first held the event at `sequence`, ms since 1970; null where it is not stored. */
+    recordedAt: (sequence: number): number | null =>
+      db.prepare<{ recorded_ms: number }>('SELECT recorded_ms FROM facts WHERE sequence = ?').get(sequence)
+        ?.recorded_ms ?? null,
     /** Stores which epochs the log had before; null: it was never restored. */
     setEarlierEpochs: (earlier: EarlierEpochs | null): void =>
       db.transaction(() => writeEarlierEpochs(db, earlier)),

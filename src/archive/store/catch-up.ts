@@ -1,27 +1,30 @@
 /**
- * Derives the rows of `listings.ts`, `replacements.ts` and `gap-ids.ts` from events that a build without one of these files
- * has written. Marks in the table `issuers` say up to which event they are complete.
+ * Derives the rows of `listings.ts`, `replacements.ts`, `gap-ids.ts` and `directory.ts` from events that a build without one
+ * of these files has written. Marks in the table `issuers` say up to which event they are complete.
  */
+import { readDisclosure } from '../../core/disclosure.ts'
+import { companyKey, type Facts } from '../../core/filter/facts.ts'
 import type { Database } from '../../storage/database.ts'
+import { learnDirectory } from './directory.ts'
 import { learnGapId } from './gap-ids.ts'
 import { learnListing } from './listings.ts'
 import { learnReplacement } from './replacements.ts'
 import { readFacts } from './stored.ts'
 
 /** The row whose `sequence` is that of the last event with all kinds of rows. */
-const MARK = 'replacements through'
-/** The row by which a build with listings only knows that it need not derive listings again. */
-const LISTINGS_MARK = 'links through'
+const MARK = 'directory through'
+/** The rows by which builds without the last kinds of rows know that they need not derive theirs again. */
+const OLDER_MARKS = ['replacements through', 'links through']
 /** Events of one transaction of the catch-up. */
 const BATCH_EVENTS = 5_000
 
 /** Records that the rows of all events up to this sequence are stored. Inside a transaction. */
 export function markLinks(db: Database, sequence: number): void {
   const mark = db.prepare("INSERT OR REPLACE INTO issuers(identifier, company, sequence) VALUES (?, '', ?)")
-  for (const name of [MARK, LISTINGS_MARK]) mark.run(name, sequence)
+  for (const name of [MARK, ...OLDER_MARKS]) mark.run(name, sequence)
 }
 
-/** Stores the rows that are missing; ten seconds for a million events. */
+/** Stores the rows that are missing; half a minute for a million events. */
 export function catchUpLinks(
   db: Database,
   report: (progress: { sequence: number; latest: number }) => void = () => {},
@@ -58,12 +61,25 @@ function learnBatch(db: Database, after: number): number {
        WHERE sequence > ? ORDER BY sequence LIMIT ?`,
     )
     .all(after, BATCH_EVENTS)
-  for (const { sequence, facts, guid, replaced, gap } of rows) {
+  const newest = new Map<string, { facts: Facts; sequence: number }>()
+  for (const { sequence, facts: text, guid, replaced, gap } of rows) {
+    const facts = readFacts(text)
     if (gap !== null) learnGapId(db, gap, sequence)
-    learnListing(db, readFacts(facts).issuer, sequence)
+    learnListing(db, facts.issuer, sequence)
+    learnDirectory(db, facts, facts.issuer.name ?? null, sequence)
+    newest.set(companyKey(facts.issuer) ?? '', { facts, sequence })
     if (guid !== null && replaced !== null) learnReplacement(db, { guid: replaced, by: guid, sequence })
   }
+  for (const { facts, sequence } of newest.values()) learnName(db, facts, sequence)
   const last = rows.at(-1)?.sequence ?? after
   markLinks(db, last)
   return last
+}
+
+/** Facts do not have the name of a company with an LEI: reading it from one item of each company is fast enough. */
+function learnName(db: Database, facts: Facts, sequence: number): void {
+  if (facts.issuer.lei === undefined) return
+  const row = db.prepare<{ data: string }>('SELECT data FROM events WHERE sequence = ?').get(sequence)
+  const read = row === undefined ? null : readDisclosure(JSON.parse(row.data))
+  if (read?.ok) learnDirectory(db, facts, read.disclosure.issuer.name, sequence)
 }

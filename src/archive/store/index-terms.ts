@@ -39,6 +39,11 @@ export function termsOf(facts: Facts): string {
   return words.join(' ')
 }
 
+/** The FTS5 expression that the events with this category code satisfy. */
+export function codeTerm(kind: 'fca' | 'native', code: string): string {
+  return quoted(word(kind, code))
+}
+
 /** The index predicate of a filter, or null where only a scan answers it. */
 export function indexPredicate(filter: Filter): IndexPredicate | null {
   const own = clauseOf(filter)

@@ -9,16 +9,27 @@ import type { Company, Facts, InstrumentField } from '../../core/filter/facts.ts
 import { companyKey, disclosureFacts, GAP_FACTS, spelling } from '../../core/filter/facts.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Database } from '../../storage/database.ts'
+import { learnDirectory } from './directory.ts'
 import { learnGapId } from './gap-ids.ts'
 import { termsOf } from './index-terms.ts'
 import { learnListing } from './listings.ts'
-import { type ProvenanceColumns, provenanceColumns, provenanceOf } from './provenance.ts'
+import { PROVENANCE_COLUMNS, type ProvenanceColumns, provenanceColumns, provenanceOf } from './provenance.ts'
 import { learnReplacement } from './replacements.ts'
+
+interface DerivedItem {
+  guid: string
+  timeMs: number
+  revision: number
+  hash: string
+  rnsDateId: string | null
+  /** Name of its issuer. */
+  issuerName: string | null
+}
 
 interface Derived {
   facts: Facts
   /** null for a gap, whose time, kind and sequence are all there is. */
-  item: { guid: string; timeMs: number; revision: number; hash: string; rnsDateId: string | null } | null
+  item: DerivedItem | null
 }
 
 function derive(event: Committed, nativeKind: string): Derived {
@@ -38,7 +49,14 @@ function derive(event: Committed, nativeKind: string): Derived {
   const kind = event.type === PUBLISHED ? 'published' : 'amended'
   return {
     facts: disclosureFacts(disclosure, kind, nativeKind),
-    item: { guid, timeMs, revision: revisionOf(event.id, guid), hash, rnsDateId },
+    item: {
+      guid,
+      timeMs,
+      revision: revisionOf(event.id, guid),
+      hash,
+      rnsDateId,
+      issuerName: disclosure.issuer.name,
+    },
   }
 }
 
@@ -47,10 +65,10 @@ function derive(event: Committed, nativeKind: string): Derived {
  * @throws BridgeError `log_damaged` when its data is no disclosure
  */
 export function insertEvent(db: Database, event: Committed, highMs: number, nativeKind: string): void {
-  const { found_by, committed_ms, topics } = provenanceColumns(event)
+  const { found_by, committed_ms, topics, journey } = provenanceColumns(event)
   db.prepare(
-    'INSERT INTO events(sequence, attributes, data, found_by, committed_ms, topics) VALUES (?, ?, ?, ?, ?, ?)',
-  ).run(event.sequence, encodeAttributes(event), event.data, found_by, committed_ms, topics)
+    `INSERT INTO events(sequence, attributes, data, ${PROVENANCE_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  ).run(event.sequence, encodeAttributes(event), event.data, found_by, committed_ms, topics, journey)
   insertDerived(db, event, highMs, nativeKind)
 }
 
@@ -84,6 +102,7 @@ export function insertDerived(db: Database, event: Committed, highMs: number, na
   db.prepare('INSERT INTO items(sequence, time_ms) VALUES (?, ?)').run(sequence, item.timeMs)
   learnIssuer(db, facts.issuer, sequence)
   learnListing(db, facts.issuer, sequence)
+  learnDirectory(db, facts, item.issuerName, sequence)
   if (event.replacesid !== null) learnReplacement(db, { guid: event.replacesid, by: item.guid, sequence })
 }
 
@@ -146,7 +165,7 @@ export function readCommitted(
 ): Committed[] {
   const rows = db
     .prepare<CommittedRow & { time_ms: number }>(
-      `SELECT e.sequence, f.time_ms, e.attributes, e.data, e.found_by, e.committed_ms, e.topics
+      `SELECT e.sequence, f.time_ms, e.attributes, e.data, ${PROVENANCE_COLUMNS}
        FROM events e CROSS JOIN facts f USING (sequence)
        WHERE e.sequence > ? ORDER BY e.sequence LIMIT ?`,
     )
@@ -168,7 +187,7 @@ export function readCommitted(
 export function readUnderived(db: Database, after: number, limit: number, epoch: string): Committed[] {
   return db
     .prepare<CommittedRow>(
-      `SELECT sequence, attributes, data, found_by, committed_ms, topics
+      `SELECT sequence, attributes, data, ${PROVENANCE_COLUMNS}
        FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?`,
     )
     .all(after, limit)

@@ -25,13 +25,13 @@ const PRIMARY = `
  * What is known of an event beside its text: see `provenance.ts`. They are columns of `events`, so that a build without them
  * writes and deletes the same rows.
  */
-const PROVENANCE = ['found_by TEXT', 'committed_ms INTEGER', 'topics TEXT']
+const PROVENANCE = ['found_by TEXT', 'committed_ms INTEGER', 'topics TEXT', 'journey TEXT']
 
 /**
  * Data derived from the events. `facts` is what queries inspect, apart from the events so that a scan reads no items.
  * `items` serves lists by sequence: the time of an item, and the later revision that superseded it. `issuers` names every
  * company that has published under an identifier (`isin …`, `symbol …`), and when it last did; `listings.ts`,
- * `replacements.ts` and `gap-ids.ts` add rows of their own. `highs` is the running maximum of time: one row for each event
+ * `replacements.ts`, `gap-ids.ts` and `directory.ts` add rows of their own. `highs` is the running maximum of time: one row for each event
  * whose time is later than that of every event before it, so the lowest sequence at or after a time is always in it. `terms` and `headlines` are inverted indexes without content; they are FTS5 tables
  * because its segments take the scattered writes of identifiers at a third of the cost of a B-tree over (key, sequence).
  */

@@ -1,6 +1,7 @@
 /** Sends the API requests of commands, and prints lists page by page, with a header over their columns. */
 import { BridgeError } from '../../errors.ts'
 import type { CommandContext } from '../terminal/context.ts'
+import { londonTimeOf } from '../terminal/london-time.ts'
 import { type Column, headerRow, tableRow } from '../terminal/table.ts'
 import { harmless, painter } from '../terminal/text.ts'
 import type { RefusalWords } from './refusal.ts'
@@ -28,6 +29,8 @@ export interface ListOutput {
   line?: ((entry: ResponseFields) => string) | undefined
   /** Printed on stderr for an empty list. */
   none: string
+  /** Printed on stderr after the list: what the last page says besides its entries; null for nothing. */
+  foot?: (page: ResponseFields) => string | null
   /** Upper limit of entries; all where it is left out. */
   most?: number
 }
@@ -39,13 +42,14 @@ export interface ListOutput {
 export async function printList(
   send: SendRequest,
   path: string,
-  { json, columns, line, none, most = Number.POSITIVE_INFINITY }: ListOutput,
+  { json, columns, line, none, foot, most = Number.POSITIVE_INFINITY }: ListOutput,
   { stdout, stderr, signal, outputGone, colour }: CommandContext,
 ): Promise<void> {
   const paint = painter(colour)
   const start = `${path}${path.includes('?') ? '&' : '?'}limit=${Math.min(PAGE, most)}`
   let count = 0
   let after: string | null = ''
+  let note: string | null = null
   while (after !== null && count < most && !signal.aborted && !outputGone.aborted) {
     const page = fieldsOf(await send({ method: 'GET', path: `${start}${after}` }))
     const entries: unknown[] = Array.isArray(page.data) ? page.data.slice(0, most - count) : []
@@ -53,10 +57,12 @@ export async function printList(
     if (lineOf === undefined && count === 0 && entries.length > 0) stdout(headerRow(columns, paint))
     for (const entry of entries.map(fieldsOf)) stdout(lineOf?.(entry) ?? tableRow(columns, entry, paint))
     count += entries.length
+    note = foot?.(page) ?? null
     const { next } = page
     after = typeof next === 'string' && entries.length > 0 ? `&after=${encodeURIComponent(next)}` : null
   }
   if (count === 0) stderr(none)
+  if (note !== null) stderr(note)
 }
 
 const DEFAULT_LIMIT = 100
@@ -95,3 +101,14 @@ export function printableText(value: unknown): string {
 export function column(title: string, member: string, width?: number): Column<ResponseFields> {
   return { title, cell: (entry) => printableText(entry[member]), ...(width !== undefined && { width }) }
 }
+
+/** The column of a member that is a time, as London time. */
+export function timeColumn(title: string, member: string): Column<ResponseFields> {
+  return {
+    title,
+    width: TIME_WIDTH,
+    cell: (entry) => londonTimeOf(entry[member]) ?? printableText(entry[member]),
+  }
+}
+
+const TIME_WIDTH = '2026-07-07T07:00:01+01:00'.length

@@ -5,6 +5,7 @@
 import { BridgeError } from '../../errors.ts'
 import { openFilesLimit } from '../../lifecycle/open-files.ts'
 import { holderOf } from '../../log-embedded/lock.ts'
+import { fileNeedsOf } from '../../settings/file-needs.ts'
 import { type Examined, examineSettings, type Settings } from '../../settings/settings.ts'
 import { checkBridge } from '../doctor/bridge.ts'
 import { checkExposure } from '../doctor/exposure.ts'
@@ -70,10 +71,7 @@ async function examine(
     checkNode(process.version),
     { ...data, finding: `${data.finding}${held}` },
     ...checkPrivacy(settings.dataDir),
-    checkOpenFiles(
-      { streams: settings.streamMaxClients, delivers: settings.roles.includes('webhooks') },
-      openFilesLimit(),
-    ),
+    checkOpenFiles(fileNeedsOf(settings), openFilesLimit()),
   ]
   const bridge = await checkBridge(settings, holder, clock, signal)
   const upstream =

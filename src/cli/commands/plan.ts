@@ -2,21 +2,23 @@
  * Runs `bridge plan`: prints how a bridge would spread its polls of the upstream over a week, with delays and risks.
  * The risk is a poll that finds more new items than one page holds. No request is sent.
  */
-import type { Calendar } from '../../core/calendar/calendar.ts'
 import { isoSeconds } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'
-import { type PlanName, planIncludes, planNames, plans } from '../../core/plans.ts'
+import { type PlanName, planNames } from '../../core/plans.ts'
 import { BridgeError } from '../../errors.ts'
 import { firstProfile } from '../../governor/arrivals/profile.ts'
 import { MOST_FILL_SHARE } from '../../governor/schedule/fills.ts'
 import { type PlanFigures, withoutGateway } from '../../governor/schedule/pacing.ts'
 import {
-  evenInHoursDelayS,
-  type PlannedHour,
-  plannedPolls,
-  type WeekPlan,
-  weekPlan,
-} from '../../governor/schedule/week-plan.ts'
+  type ComparedPlan,
+  comparedPlans,
+  type ExpectedWeek,
+  hasFunds,
+  plannedWeek,
+  type Week,
+} from '../../governor/schedule/plan-comparison.ts'
+import type { PlannedHour, WeekPlan } from '../../governor/schedule/week-plan.ts'
+import { atOnce } from '../../lifecycle/slices.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'
 import type { SettingName } from '../../settings/schema.ts'
 import { examineSettings, type Settings, type UpstreamPlan } from '../../settings/settings.ts'
@@ -72,9 +74,9 @@ export const planCommand = command(SPEC, async ({ values }, context) => {
   const plan = withoutGateway({ ...settings.plan, gatewayUnits })
   const calendar = loadCalendar(settings.calendarFile)
   const fromMs = calendar.momentMs(calendar.londonDate(clock.now() + DAY_MS), 0)
-  const weekOf = (figures: PlanFigures): Week => plannedWeek(figures, calendar, fromMs)
-  const own = plan.weeklyQuota >= EVERY_POLL ? null : weekOf(plan)
-  const rows = values.compare === true ? comparedPlans(settings.plan, weekOf) : null
+  const expected: ExpectedWeek = { profile: firstProfile(), calendar, fromMs }
+  const own = plan.weeklyQuota >= EVERY_POLL ? null : atOnce(plannedWeek(plan, expected))
+  const rows = values.compare === true ? atOnce(comparedPlans(settings.plan, expected)) : null
   if (values.json === true) {
     const { fromMs: _fromMs, evenInHoursS, ...week } = own ?? { fromMs, evenInHoursS: undefined }
     const rest = own === null ? { note: unplanned(plan) } : week
@@ -108,54 +110,8 @@ function otherPlan(text: string | undefined): Record<string, string> {
   return { ...own, BRIDGE_UPSTREAM_PLAN: name, ...(!hasFunds(name) && { BRIDGE_GATEWAY_WEEKLY_UNITS: '' }) }
 }
 
-/** A week of polls, with the delay of as many polls spaced evenly in the release hours, seconds. */
-type Week = WeekPlan & { evenInHoursS: number }
-
-function plannedWeek(plan: PlanFigures, calendar: Calendar, fromMs: number): Week {
-  const profile = firstProfile()
-  const pollsMs = plannedPolls(plan, profile, calendar, fromMs)
-  const evenInHoursS = evenInHoursDelayS(profile, calendar, pollsMs)
-  return { ...weekPlan(plan, profile, calendar, pollsMs), evenInHoursS }
-}
-
 function unplanned({ weeklyQuota }: PlanFigures): string {
   return `a weekly quota of ${weeklyQuota} pays for a poll every few seconds: no planning is needed`
-}
-
-/** What a plan gives in a week, in numbers for a choice. */
-interface ComparedPlan {
-  plan: PlanName
-  weeklyQuota: number
-  pageSize: number
-  polls: number
-  meanDelayS: number
-  evenMeanDelayS: number
-  /** Longest possible wait in an hour of a business day in which items come, seconds. */
-  worstDelayS: number
-  /** Highest risk that a poll overflows. */
-  overflowRisk: number
-  funds: boolean
-}
-
-/** Every plan with its own figures; the chosen one with its overrides. */
-function comparedPlans(chosen: UpstreamPlan, weekOf: (plan: PlanFigures) => Week): ComparedPlan[] {
-  return planNames.map((plan) => {
-    const figures = plan === chosen.name ? chosen : { ...chosen, ...plans[plan], name: plan }
-    const { hours, polls, meanDelayS, evenMeanDelayS } = weekOf(figures)
-    const busy = hours.filter(({ isOpen, items }) => isOpen && items >= 1)
-    const { weeklyQuota, pageSize } = figures
-    return {
-      plan,
-      weeklyQuota,
-      pageSize,
-      polls,
-      meanDelayS,
-      evenMeanDelayS,
-      worstDelayS: Math.max(...busy.map(({ worstDelayS }) => worstDelayS)),
-      overflowRisk: Math.max(...hours.map(({ overflowRisk }) => overflowRisk)),
-      funds: hasFunds(plan),
-    }
-  })
 }
 
 const comparedColumns: readonly Column<ComparedPlan>[] = [
@@ -179,11 +135,6 @@ function comparisonLines(rows: readonly ComparedPlan[], chosen: PlanName, paint:
       (row) => `${tableRow(comparedColumns, row, paint)}${row.plan === chosen ? '  ← this plan' : ''}`,
     ),
   ]
-}
-
-/** Whether the upstream answers fund paths on the plan. */
-function hasFunds(plan: PlanName): boolean {
-  return planIncludes(plan, 'advanced')
 }
 
 function planLines(

@@ -12,6 +12,7 @@ import type { RefusalWords } from '../client/refusal.ts'
 import { requestFlags, TARGET_HELP } from '../client/target.ts'
 import { command } from '../terminal/command.ts'
 import type { Column } from '../terminal/table.ts'
+import { counted } from '../terminal/text.ts'
 
 const words: RefusalWords = {
   help: 'bridge rejected --help lists the flags.',
@@ -46,10 +47,15 @@ ${TARGET_HELP}
     const most = limitOf('rejected', limit)
     const none = 'no rejected items: every item could be read'
     const line = raw === true ? (entry: ResponseFields) => printableText(entry.raw) : undefined
-    const output = { json, columns, line, none, most }
+    const output = { json, columns, line, none, foot: droppedLine, most }
     await printList(requesterOf(target, words, context), '/v1/rejected', output, context)
   },
 )
+
+function droppedLine({ dropped }: ResponseFields): string | null {
+  if (typeof dropped !== 'number' || dropped === 0) return null
+  return `${counted(dropped, 'older item')} no longer kept`
+}
 
 function bytesOf(raw: unknown): string {
   return typeof raw === 'string' ? Buffer.byteLength(raw).toString() : ''

@@ -6,6 +6,7 @@ import { startApp } from '../../app/app.ts'
 import { systemChance } from '../../lifecycle/clock.ts'
 import { limitYoungGeneration } from '../../lifecycle/young-generation.ts'
 import { loadSettings } from '../../settings/settings.ts'
+import { createInsideDoctor } from '../doctor/inside.ts'
 import { command } from '../terminal/command.ts'
 
 const HELP = `It takes no flags: settings come from the environment (BRIDGE_*) and a .env file (docs/configuration.md).
@@ -22,7 +23,9 @@ const SPEC = {
 /** Runs until the signal aborts. Rejects for wrong settings and with the fault that ended it. */
 export const runCommand = command(SPEC, async (_given, context) => {
   const settings = loadSettings(context.env)
-  const app = await startApp(settings, { clock: context.clock, chance: systemChance })
+  const { clock, env } = context
+  const doctor = createInsideDoctor(settings, env, clock)
+  const app = await startApp(settings, { clock, chance: systemChance, doctor })
   using _limit = limitYoungGeneration(() => app.isDelivering())
   context.stdout(JSON.stringify(app.ready))
   await app.runUntil(context.signal)

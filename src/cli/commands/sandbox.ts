@@ -19,6 +19,7 @@ const flags = {
   key: { type: 'string' },
   seed: { type: 'string' },
   speed: { type: 'string' },
+  'daily-items': { type: 'string' },
   'weekly-quota': { type: 'string' },
   rate: { type: 'string' },
   burst: { type: 'string' },
@@ -38,6 +39,7 @@ const HELP = `  --port N          port of the API; default 0: a free one
   --key TEXT        the valid API key, default sandbox-key
   --seed N          seed of the generated market, default 1
   --speed X         market seconds per real second, default 1; rate limits use real time
+  --daily-items N   items of a usual day, default 1,900; bursts grow with it
   --weekly-quota N  instead of the plan's
   --rate X          requests a second, instead of the plan's
   --burst N         requests at once, instead of the plan's
@@ -88,6 +90,7 @@ function sandboxOptions(values: Values): SandboxOptions {
     host: values.host,
     seed: whole('seed', 0, 2 ** 32 - 1),
     speed: decimal('speed', 0.001, 100_000),
+    dayItems: whole('daily-items', 0, 100_000),
     weeklyQuota: whole('weekly-quota', 0, 1e9),
     ratePerSecond: decimal('rate', 0.001, 1e6),
     burst: whole('burst', 1, 1e6),

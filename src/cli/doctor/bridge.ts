@@ -48,7 +48,7 @@ export async function checkBridge(
   const readiness = settings.ops.port === 0 ? [] : await checkReady(addressOf(settings.ops), signal)
   return {
     status,
-    findings: [judge(url, status), ...readiness, ...leaderOf(status, clock.now()), ...keyOf(status)],
+    findings: [judge(url, status), ...readiness, ...judgeLeader(status, clock.now())],
   }
 }
 
@@ -94,6 +94,15 @@ function judge(url: string, { gaps, copy, log }: Status): Finding {
   }
   const known = gaps === null ? 'open gaps not known' : 'no open gap'
   return fine('bridge', `${url} runs: ${counted(log.latest, 'event')}, ${known}, no lag`)
+}
+
+/** What the status of a bridge says of its gaps, its replica, its leader, key and quota. `place`: how the bridge is called. */
+export function judgeStatus(place: string, status: Status, nowMs: number): Finding[] {
+  return [judge(place, status), ...judgeLeader(status, nowMs)]
+}
+
+function judgeLeader(status: Status, nowMs: number): Finding[] {
+  return [...leaderOf(status, nowMs), ...keyOf(status)]
 }
 
 /** Whether a leader reports; empty where it does. */

@@ -66,16 +66,20 @@ export function checkPrivacy(dataDir: string, envFile = ENV_FILE): Finding[] {
 }
 
 /**
- * Whether the limit of open files allows the configured number of streams, beside webhook attempts where the bridge delivers.
- * `openFiles` null: the limit is unknown.
+ * Whether the limit of open files allows the configured number of streams where the bridge serves them, beside webhook
+ * attempts where it delivers. `openFiles` null: the limit is unknown.
  */
 export function checkOpenFiles(needs: FileNeeds, openFiles: number | null): Finding {
   const { streams, outgoing, warning } = divideFiles(openFiles, needs)
-  const beside = needs.delivers ? `, beside ${outgoing} webhook attempts at a time` : ''
-  if (warning === null) {
-    const limit = `${openFiles} may be open: enough for ${streams} streams${beside}`
-    return fine('files', openFiles === null ? 'the limit is unknown on this system' : limit)
+  if (openFiles === null) return fine('files', 'the limit is unknown on this system')
+  const attempts = needs.delivers ? `${outgoing} webhook attempts at a time` : null
+  if (needs.streams === 0) {
+    const enough = attempts ?? 'this process, which has no streams and no webhook attempts'
+    return fine('files', `${openFiles} may be open: enough for ${enough}`)
   }
+  const beside = attempts === null ? '' : `, beside ${attempts}`
+  if (warning === null)
+    return fine('files', `${openFiles} may be open: enough for ${streams} streams${beside}`)
   return warn(
     'files',
     `${openFiles} may be open: enough for ${streams} streams, not for ${needs.streams}${beside}`,

@@ -15,6 +15,10 @@ export interface DayWalk {
   state: 'owed' | 'whole' | 'unpaid' | 'failed'
   /** When this state began; for `owed` the earliest moment of the next try. Ms since 1970, our clock. */
   atMs: number
+  /** Upstream's present when this was written, by the earliest clock that could be right, ms since 1970; older versions: absent. */
+  readMs?: number
+  /** Of a complete day that is read again, because a clock was wrong: the earliest moment of the next try, as `atMs`. */
+  retryMs?: number
   /** Failed tries. */
   attempts: number
   /** Where the next try continues; null: from the start. */
@@ -59,18 +63,17 @@ export function itemsOf({ polled, filled, swept, backfilled, amended }: DayCount
 }
 
 /**
- * The days with that day changed, in order of date; where it is new and exceeds DAYS_KEPT, the oldest is dropped.
+ * The days with that day changed, in order of date; where it is new and there are more than `kept`, the oldest is dropped.
  */
 export function withDay(
   days: readonly DayRecord[],
   date: string,
   change: (day: DayRecord) => DayRecord,
+  kept = DAYS_KEPT,
 ): readonly DayRecord[] {
   const day = days.find((known) => known.date === date)
   if (day !== undefined) return days.map((known) => (known === day ? change(known) : known))
-  return [...days, change(emptyDay(date))]
-    .sort((one, other) => (one.date < other.date ? -1 : 1))
-    .slice(-DAYS_KEPT)
+  return [...days, change(emptyDay(date))].sort((one, other) => (one.date < other.date ? -1 : 1)).slice(-kept)
 }
 
 /** The day with these counts added; `eodSeen` stays true once it was. */

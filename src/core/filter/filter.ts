@@ -65,20 +65,48 @@ export function matches(filter: Filter, facts: Facts): boolean {
   return filter.filters === undefined || filter.filters.some((member) => matchesPlain(member, facts))
 }
 
-function matchesPlain(filter: PlainFilter, facts: Facts): boolean {
-  const parties = filter.match === 'related' ? [facts.issuer, ...facts.related] : [facts.issuer]
-  return (
-    hasIdentifier(filter.isins, parties, 'isin') &&
-    hasIdentifier(filter.symbols, parties, 'symbol') &&
-    hasIdentifier(filter.leis, parties, 'lei') &&
-    hasAny(filter.fcaCategories, facts.fca) &&
-    hasAny(filter.nativeCategories, facts.native) &&
-    hasAny(filter.importance, facts.importance) &&
-    hasAny(filter.types, [facts.kind]) &&
-    (filter.q === undefined || facts.headline.includes(filter.q)) &&
-    (filter.hasSymbol === undefined || filter.hasSymbol === (facts.issuer.symbol !== undefined)) &&
-    (filter.preset === undefined || matchesPreset(filter.preset, facts))
+/**
+ * Why `matches` is false: the members of the filter that leave the event out, e.g. `symbols`, `exclude`, `filters[0].q`. Empty
+ * where it matches.
+ */
+export function mismatches(filter: Filter, facts: Facts): string[] {
+  if (matches(filter, facts)) return []
+  const { exclude, filters, ...own } = filter
+  const isExcluded = exclude !== undefined && matchesPlain(exclude, facts)
+  const nested = filters?.some((member) => matchesPlain(member, facts)) ? [] : (filters ?? [])
+  return [
+    ...failingMembers(own, facts),
+    ...(isExcluded ? ['exclude'] : []),
+    ...nested.flatMap((member, at) => failingMembers(member, facts).map((name) => `filters[${at}].${name}`)),
+  ]
+}
+
+/** All members that fail by themselves. */
+function failingMembers({ match, ...members }: PlainFilter, facts: Facts): string[] {
+  const mode = match === undefined ? {} : { match }
+  return Object.entries(members).flatMap(
+    ([name, wanted]) => failingMember({ [name]: wanted, ...mode }, facts) ?? [],
   )
+}
+
+function matchesPlain(filter: PlainFilter, facts: Facts): boolean {
+  return failingMember(filter, facts) === null
+}
+
+/** The first member of the filter that leaves the event out; null where none does. */
+function failingMember(filter: PlainFilter, facts: Facts): keyof PlainFilter | null {
+  const parties = filter.match === 'related' ? [facts.issuer, ...facts.related] : [facts.issuer]
+  if (!hasIdentifier(filter.isins, parties, 'isin')) return 'isins'
+  if (!hasIdentifier(filter.symbols, parties, 'symbol')) return 'symbols'
+  if (!hasIdentifier(filter.leis, parties, 'lei')) return 'leis'
+  if (!hasAny(filter.fcaCategories, facts.fca)) return 'fcaCategories'
+  if (!hasAny(filter.nativeCategories, facts.native)) return 'nativeCategories'
+  if (!hasAny(filter.importance, facts.importance)) return 'importance'
+  if (!hasAny(filter.types, [facts.kind])) return 'types'
+  if (filter.q !== undefined && !facts.headline.includes(filter.q)) return 'q'
+  const hasSymbol = facts.issuer.symbol !== undefined
+  if (filter.hasSymbol !== undefined && filter.hasSymbol !== hasSymbol) return 'hasSymbol'
+  return filter.preset === undefined || matchesPreset(filter.preset, facts) ? null : 'preset'
 }
 
 function hasIdentifier(

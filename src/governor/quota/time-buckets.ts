@@ -8,9 +8,9 @@ import type { Purpose } from '../../core/purpose.ts'
 /** Length of a time bucket, ms; the first bucket of an hour begins with it. */
 export const BUCKET_MS = 5 * MINUTE_MS
 /** How long a bucket is kept, ms. */
-const KEPT_MS = 15 * DAY_MS
+export const LEDGER_KEPT_MS = 15 * DAY_MS
 /** No bucket is dropped while there are fewer: one reading of a clock that is far ahead must not wipe the ledger. */
-const KEPT_BUCKETS = KEPT_MS / BUCKET_MS
+const KEPT_BUCKETS = LEDGER_KEPT_MS / BUCKET_MS
 
 /** Units spent, by the start of their time bucket (ms since 1970) and purpose. Holds about 15 days. */
 export type Ledger = ReadonlyMap<number, Readonly<Partial<Record<Purpose, number>>>>
@@ -40,7 +40,7 @@ export function countUnits(ledger: OpenLedger, units: number, purpose: Purpose, 
 
 /** The ledger after units were spent at `atMs`, without surplus buckets that are more than 15 days older. */
 export function ledgerAfterSpend(before: Ledger, units: number, purpose: Purpose, atMs: number): Ledger {
-  const oldestMs = bucketOf(atMs) - KEPT_MS
+  const oldestMs = bucketOf(atMs) - LEDGER_KEPT_MS
   const ledger = new Map(before)
   countUnits(ledger, units, purpose, atMs)
   const surplus = ledger.size - KEPT_BUCKETS

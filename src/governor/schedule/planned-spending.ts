@@ -5,14 +5,15 @@
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { HOUR_MS, WEEK_MS } from '../../core/durations.ts'
 import type { Purpose } from '../../core/purpose.ts'
+import { atOnce, type Steps } from '../../lifecycle/slices.ts'
 import { createForecaster, itemsUntil } from '../arrivals/forecast.ts'
 import type { Profile } from '../arrivals/profile.ts'
 import { BUCKET_MS, bucketOf, countUnits, type Ledger, type OpenLedger } from '../quota/time-buckets.ts'
 import { expectedFills } from './fills.ts'
 import { type PlanFigures, plannedPacing, reservedShares } from './pacing.ts'
 
-/** From this mean interval on polls are simulated one by one; more frequent ones are counted by time bucket. */
-const LEAST_MEAN_INTERVAL_MS = 5000
+/** From this mean interval on polls are simulated one by one; more frequent ones count as spread evenly. */
+export const LEAST_MEAN_INTERVAL_MS = 5000
 
 /** Sums of fractions are a little off: what is above a whole number by less than this is that number. */
 const ROUNDING = 1e-6
@@ -26,13 +27,14 @@ export interface PlannedBy {
 
 /**
  * The moments of the polls from `fromMs` to `untilMs`, at most a week. Every burst of more than a page is filled, and re-scans
- * take their whole share as items arrive. Counts all units in `ledger`, which holds what was spent before.
+ * take their whole share as items arrive. Counts all units in `ledger`, which holds what was spent before. One step a poll: up
+ * to a millisecond.
  */
-export function simulatePolls(
+export function* simulatePolls(
   { plan, profile, calendar }: PlannedBy,
   ledger: OpenLedger,
   { fromMs, untilMs }: { fromMs: number; untilMs: number },
-): number[] {
+): Steps<number[]> {
   const pacing = plannedPacing(plan, calendar)
   const forecast = createForecaster(calendar)(profile, fromMs, fromMs + WEEK_MS)
   const rescansAnItem =
@@ -56,6 +58,7 @@ export function simulatePolls(
       pollsMs.push(nowMs)
     }
     nowMs += isPaid ? pacing.plan({ ledger, profile, nowMs, skewMs: 0 }).intervalMs : HOUR_MS
+    yield
   }
   return pollsMs
 }
@@ -79,7 +82,7 @@ export function ledgerAfterAbsence(
     spread(ledger, 'poll', { fromMs, nowMs }, 1 / meanIntervalMs)
     spread(ledger, 'fill', { fromMs, nowMs }, unitsPerMs * fills)
     spread(ledger, 'sweep', { fromMs, nowMs }, unitsPerMs * rescans)
-  } else simulatePolls(by, ledger, { fromMs, untilMs: nowMs })
+  } else atOnce(simulatePolls(by, ledger, { fromMs, untilMs: nowMs }))
   spread(ledger, 'gateway', { fromMs, nowMs }, (by.plan.gatewayUnits ?? 0) / WEEK_MS)
   return ledger
 }

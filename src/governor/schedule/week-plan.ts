@@ -3,6 +3,7 @@
  */
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { WEEK_MS } from '../../core/durations.ts'
+import type { Steps } from '../../lifecycle/slices.ts'
 import { createForecaster, type Forecast, itemsUntil, ratePeriods } from '../arrivals/forecast.ts'
 import type { Profile } from '../arrivals/profile.ts'
 import { expectedFills, MOST_FILL_SHARE } from './fills.ts'
@@ -52,7 +53,7 @@ export function plannedPolls(
   profile: Profile,
   calendar: Calendar,
   fromMs: number,
-): number[] {
+): Steps<number[]> {
   const week = { fromMs, untilMs: fromMs + WEEK_MS }
   return simulatePolls({ plan, profile, calendar }, new Map(), week)
 }

@@ -68,6 +68,15 @@ export function createAddressReader(trusted: readonly Net[]): (request: Addresse
   }
 }
 
+/** A counted address as people write it: `192.0.2.1`, or `2001:db8:0:1::/64`; null for an empty key. */
+export function addressText(key: string): string | null {
+  if (key === '') return null
+  const bytes = Buffer.from(key, 'hex')
+  if (bytes.length === 4) return [...bytes].join('.')
+  const groups = Array.from({ length: V6_NET_BYTES / 2 }, (_, at) => bytes.readUInt16BE(2 * at).toString(16))
+  return `${groups.join(':').replace(/(^|:)0(:0)*$/, '')}::/${8 * V6_NET_BYTES}`
+}
+
 /** Whether a connection comes from a proxy whose X-Forwarded-For is believed. */
 export function isTrustedProxy(remoteAddress: string | undefined, trusted: readonly Net[]): boolean {
   const ip = readIp(remoteAddress ?? '')

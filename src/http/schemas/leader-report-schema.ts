@@ -3,11 +3,9 @@
  * heartbeats of the Kafka status topic and `GET /v1/status` share them.
  */
 import { z } from 'zod'
+import { upstreamStates } from '../../obs/metrics.ts'
 import { gapSchema } from './event-schema.ts'
 import { isoTime } from './json-schema.ts'
-
-/** How the upstream responds to the leader; `waiting` before the leader's first request. */
-export const upstreamStates = ['ok', 'throttled', 'quota', 'unauthorised', 'failing', 'waiting'] as const
 
 /** What the plan pays for, rising: polls with their fills, re-scans too, a reconciliation of each day too. */
 export const completenessLevels = ['polls+fills', '+sweeps', '+day'] as const
@@ -60,7 +58,9 @@ export const leaderReportMembers = {
   unreconciled: unreconciledSchema,
   upstreamAheadMs: z
     .number()
-    .describe("Upstream's clock minus the leader's, ms; null before the first good poll.")
+    .describe(
+      "Upstream's clock minus the leader's, ms; null before the first good poll, and while the two disagree and new items have not shown which is right.",
+    )
     .nullable(),
 }
 

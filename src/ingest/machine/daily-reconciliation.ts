@@ -12,9 +12,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import { londonDayOf } from '../../governor/arrivals/london-day.ts'
 import { reconciliationUnits } from '../../governor/schedule/daily-reconciliation.ts'
 import { restartsAtFirstPage } from './failure.ts'
+import { surePresentMs } from './present.ts'
 import { publish } from './publish.ts'
 import type { PageScan, StepContext } from './state.ts'
-import { upstreamNowMs } from './upstream-clock.ts'
 
 const NOON = 12 * 60
 /** Wait after the release window: some plans show items 15 minutes late, and evening polls are rare. */
@@ -45,30 +45,44 @@ export function dueReconciliation(context: StepContext): DueReconciliation | nul
   const { countedFromMs } = head
   if (dayWalks === null || countedFromMs === null || lastGoodPollMs === null || head.backfill !== null)
     return null
-  const dates = datesDue(calendar, upstreamNowMs(context))
+  // The clock of the process before this one may not be as ours is.
+  if (state.hasDate === null) return null
+  const dates = datesDue(calendar, surePresentMs(context))
   for (const date of dates) {
-    const { walk } = dayOf(context, date)
     const range = reconciledRange(calendar, date, countedFromMs)
-    const isDue = walk === null || (walk.state === 'owed' && nowMs >= walk.atMs)
-    if (!isDue || range === null || !isRecordable(head.days, date)) continue
+    if (!isToRead(context, date) || range === null || !isRecordable(head.days, date)) continue
     const { fromMs, toMs, after } = range
     const units = reconciliationUnits(itemsBetween(head.days, after, date), pageSize)
-    if (units > dayWalks.mostUnits) decide(context, date, 'unpaid')
-    else if (pacing.mayReconcile(ledger, nowMs, units))
-      return { date, fromMs, toMs, pageCursor: walk?.pageCursor ?? null }
-    else if (date !== dates.at(-1)) decide(context, date, 'unpaid')
+    const isAffordable = units <= dayWalks.mostUnits
+    if (isAffordable && pacing.mayReconcile(ledger, nowMs, units)) {
+      return { date, fromMs, toMs, pageCursor: triesOf(context, date).pageCursor }
+    }
+    // What counts as complete stays so for want of units.
+    if (dayOf(context, date).walk?.state === 'whole') continue
+    if (!isAffordable || date !== dates.at(-1)) decide(context, date, 'unpaid')
     else decide(context, date, 'owed', nowMs + OVER_BUDGET_RETRY_MS)
   }
   return null
 }
 
-/** The state of a day after a failed scan: the next try continues with the failed page, every third one with the first. */
+/**
+ * The state of a day after a failed scan: the next try continues with the failed page, every third one with the first. A day
+ * that counted as complete stays so.
+ */
 export function dayAfterFailure(context: StepContext, scan: PageScan): DayWalk {
-  const attempts = (dayOf(context, scan.day?.date ?? '').walk?.attempts ?? 0) + 1
-  if (isTooLong(context, scan)) return { state: 'unpaid', atMs: context.nowMs, attempts, pageCursor: null }
-  if (attempts >= ATTEMPTS) return { state: 'failed', atMs: context.nowMs, attempts, pageCursor: null }
-  const atMs = context.nowMs + RETRY_MS * 2 ** (attempts - 1)
-  return { state: 'owed', atMs, attempts, pageCursor: restartsAtFirstPage(attempts) ? null : scan.pageCursor }
+  const date = scan.day?.date ?? ''
+  const { walk } = dayOf(context, date)
+  const attempts = triesOf(context, date).attempts + 1
+  const common = { atMs: context.nowMs, readMs: surePresentMs(context), attempts, pageCursor: null }
+  const retryMs = context.nowMs + RETRY_MS * 2 ** (attempts - 1)
+  const pageCursor = restartsAtFirstPage(attempts) ? null : scan.pageCursor
+  const isLong = isTooLong(context, scan)
+  if (walk?.state === 'whole') {
+    return isLong ? { ...walk, attempts: ATTEMPTS } : { ...walk, attempts, pageCursor, retryMs }
+  }
+  if (isLong) return { ...common, state: 'unpaid' }
+  if (attempts >= ATTEMPTS) return { ...common, state: 'failed' }
+  return { ...common, state: 'owed', atMs: retryMs, pageCursor }
 }
 
 /** True where a reconciliation has read more pages than the plan allows: the day has more items than were counted. */
@@ -82,18 +96,50 @@ export function isReconciliationDue(calendar: Calendar, date: string, presentMs:
   return window !== null && window.toMs + MARGIN_MS <= presentMs
 }
 
+/**
+ * True for a day whose state was decided before its release hours ended, or at a time that has not come yet, because a clock was
+ * ahead; by upstream's clock then and now. False for a record of an older version, which does not tell upstream's time.
+ */
+export function isTooSoon(
+  calendar: Calendar,
+  { date, walk }: Pick<DayRecord, 'date' | 'walk'>,
+  presentMs: number,
+): boolean {
+  const window = calendar.releaseWindow(date)
+  if (walk?.readMs === undefined || window === null) return false
+  return walk.readMs < window.toMs || walk.readMs > presentMs + HOUR_MS
+}
+
 /** True when so many later days are due that this one is not reconciled any more. */
 export function isReconciliationExpired(calendar: Calendar, date: string, presentMs: number): boolean {
   const [oldest] = datesDue(calendar, presentMs)
   return oldest !== undefined && date < oldest
 }
 
+/** True where that day was not read yet, or too soon, and its next try is due. */
+function isToRead(context: StepContext, date: string): boolean {
+  const { nowMs } = context
+  const { walk } = dayOf(context, date)
+  if (walk === null) return true
+  if (walk.state === 'owed') return nowMs >= walk.atMs
+  const mayRetry = walk.state !== 'whole' || (walk.attempts < ATTEMPTS && nowMs >= (walk.retryMs ?? 0))
+  return mayRetry && isTooSoon(context.config.calendar, { date, walk }, surePresentMs(context))
+}
+
+/** The failed tries of that day so far, and where the next one continues. Those of a time that a clock was ahead do not count. */
+function triesOf(context: StepContext, date: string): Pick<DayWalk, 'attempts' | 'pageCursor'> {
+  const { walk } = dayOf(context, date)
+  const isOther = isTooSoon(context.config.calendar, { date, walk }, surePresentMs(context))
+  if (walk === null || (isOther && walk.state !== 'whole')) return { attempts: 0, pageCursor: null }
+  return walk
+}
+
 function decide(context: StepContext, date: string, state: DayWalk['state'], atMs = context.nowMs): void {
-  const { attempts = 0, pageCursor = null } = dayOf(context, date).walk ?? {}
+  const { attempts, pageCursor } = triesOf(context, date)
   publish(context, {
     purpose: 'sweep',
     items: [],
-    day: { date, walk: { state, atMs, attempts, pageCursor } },
+    day: { date, walk: { state, atMs, readMs: surePresentMs(context), attempts, pageCursor } },
   })
 }
 

@@ -6,14 +6,15 @@ import {
   DAYS_KEPT,
   type DayCounts,
   type DayRecord,
+  itemsOf,
   withCounts,
   withDay,
 } from '../../core/calendar/day-record.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import type { FoundBy } from '../../core/purpose.ts'
 import type { RejectedItem } from '../../log/events.ts'
+import { isPresentKnown, skewsMs, surePresentMs } from './present.ts'
 import type { FetchedItem, StepContext } from './state.ts'
-import { upstreamNowMs } from './upstream-clock.ts'
 
 /** Category code of the item with which upstream marks the end of a day. */
 const END_OF_DAY = 'EOD'
@@ -39,23 +40,48 @@ export interface FoundItem {
 
 /**
  * The records after this commit; the same array where it changes nothing. Items older than the days kept, or later than
- * tomorrow, are not counted.
+ * tomorrow, are not counted. While two clocks disagree and either may be right, the days of both are kept.
  */
 export function daysAfter(context: StepContext, { found, rejected }: CommitContents): readonly DayRecord[] {
   const { calendar } = context.config
-  const presentMs = upstreamNowMs(context)
-  const oldest = calendar.londonDate(presentMs - (DAYS_KEPT - 2) * DAY_MS)
-  const newest = calendar.londonDate(presentMs + DAY_MS)
-  let { days } = context.state.head
+  const presentMs = surePresentMs(context)
+  const isKept = datesKept(context)
+  const kept = daysKept(context)
+  let days = withoutFalseDays(context)
   for (const { item, foundBy } of found) {
     const { disclosure, revision } = item
     const date = calendar.londonDate(disclosure.timeMs)
-    if (date < oldest || date > newest) continue
+    if (!isKept(date)) continue
     const eodSeen = disclosure.categories.some(({ code }) => code === END_OF_DAY)
     const counts = { [COUNTED[foundBy]]: 1, ...(revision > 1 && { amended: 1 }) }
-    days = withDay(days, date, (day) => withCounts(day, counts, eodSeen))
+    days = withDay(days, date, (day) => withCounts(day, counts, eodSeen), kept)
   }
   if (rejected.length === 0) return days
   const today = calendar.londonDate(presentMs)
-  return withDay(days, today, (day) => withCounts(day, { rejected: rejected.length }))
+  return withDay(days, today, (day) => withCounts(day, { rejected: rejected.length }), kept)
+}
+
+/** How many days' records are kept: those of two clocks while either may be right. */
+export function daysKept({ state }: StepContext): number {
+  return isPresentKnown(state) ? DAYS_KEPT : 2 * DAYS_KEPT
+}
+
+/** Tells for a date whether its items are counted. */
+function datesKept(context: StepContext): (date: string) => boolean {
+  const { calendar } = context.config
+  const latestMs = context.nowMs + Math.max(...skewsMs(context.state))
+  const ranges = [surePresentMs(context), latestMs].map((presentMs) => ({
+    oldest: calendar.londonDate(presentMs - (DAYS_KEPT - 2) * DAY_MS),
+    newest: calendar.londonDate(presentMs + DAY_MS),
+  }))
+  return (date) => ranges.some(({ oldest, newest }) => oldest <= date && date <= newest)
+}
+
+/** The records without empty ones of days to come, which only a wrong clock has made. */
+function withoutFalseDays(context: StepContext): readonly DayRecord[] {
+  const { days } = context.state.head
+  if (!isPresentKnown(context.state)) return days
+  const today = context.config.calendar.londonDate(surePresentMs(context))
+  const isFalse = (day: DayRecord): boolean => day.date > today && itemsOf(day) === 0
+  return days.some(isFalse) ? days.filter((day) => !isFalse(day)) : days
 }

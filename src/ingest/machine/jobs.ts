@@ -9,6 +9,7 @@ import type { Purpose } from '../../core/purpose.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { type OpenGap, timesOf } from '../writer-state/head.ts'
 import { dueReconciliation } from './daily-reconciliation.ts'
+import { nextBackfillDay } from './first-start.ts'
 import { abandonPage, endHold, requestPage, startScan } from './page-scan.ts'
 import { poll } from './poll.ts'
 import { enqueue } from './publish.ts'
@@ -145,7 +146,8 @@ function startDueScan(context: StepContext): boolean {
   }
   const { rounds } = config
   if (rounds === null || round === null || round.dueAtMs === null || nowMs < round.dueAtMs) return false
-  const fromMs = round.fromMs - rounds.reachMs
+  // The clock that dated it may have been shown to be wrong since.
+  const fromMs = Math.min(round.fromMs, coveredToMs) - rounds.reachMs
   return start({ kind: 'scheduled_rescan', fromMs, toMs: null, coveredToMs })
 }
 
@@ -179,13 +181,4 @@ function waitForQuota(context: StepContext): void {
 
 function wake({ actions, nowMs }: StepContext, atMs: number): void {
   actions.push({ type: 'wake', atMs: Math.min(atMs, nowMs + LONGEST_SLEEP_MS) })
-}
-
-/** The next day of the backfill, oldest first: up to midnight UTC or to its end. */
-function nextBackfillDay({ doneToMs, untilMs }: { doneToMs: number; untilMs: number }): {
-  fromMs: number
-  toMs: number
-} {
-  const midnightMs = (Math.floor(doneToMs / DAY_MS) + 1) * DAY_MS
-  return { fromMs: doneToMs, toMs: Math.min(midnightMs, untilMs) }
 }

@@ -2,30 +2,26 @@
  * Sends polls and handles the responses: publishes new items, moves the cursor, and recovers from a cursor that upstream
  * rejects or repeats. If a full page left items out, a fill starts: it reads the missing items page by page.
  */
-import { isoMillis } from '../../core/dates.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
-import { quotaAt } from '../../governor/quota/ledger.ts'
-import { affordableBackfill } from '../../governor/schedule/backfill-budget.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Failure } from '../../upstream/outcome.ts'
-import type { FirstPage, Head } from '../writer-state/head.ts'
+import type { Head } from '../writer-state/head.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { learnFromPoll, savedProfile } from './arrival-learning.ts'
 import { rescanAfterPoll } from './burst.ts'
 import { blockAfter, unblock } from './failure.ts'
+import { COVER_MARGIN_MS, takeFirstCursor } from './first-start.ts'
 import { correctNextPoll, isOtherClock, planNextPoll } from './next-poll.ts'
 import { addFetched, overflowCause, startScan, takeShared } from './page-scan.ts'
 import { isAhead, presentMs } from './present.ts'
 import { enqueue, newGap, publish } from './publish.ts'
 import { aheadPollOf, upperBoundMs, usableCursor } from './stamped-ahead.ts'
-import type { FetchedItem, PageOutcome, ReadPage, StepContext } from './state.ts'
+import type { FetchedItem, IngestState, PageOutcome, ReadPage, StepContext } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
 import { upstreamTimesOf } from './upstream-clock.ts'
 
 /** Cursors remembered to detect a loop. */
 const CURSORS_KEPT = 500
-/** Added to the end of a covered range: a bound in the future costs nothing, one too early would lose items. */
-const COVER_MARGIN_MS = 60_000
 /** Rejected new cursors in a row after which polls go by date: upstream accepts none of its own cursors. */
 const MOST_REFUSALS = 2
 
@@ -41,8 +37,11 @@ interface Polled {
   page: ReadPage
   /** The cursor of the page; null where there is none that may be used. */
   pageCursor: string | null
-  /** When the poll began, by upstream's clock, ms since 1970. */
+  /** When the poll began, by our clock and by upstream's, ms since 1970. */
+  startedMs: number
   startMs: number
+  /** When the poll before it began, by the same clock as `startMs`; as `startMs` where there was none. */
+  lastCleanMs: number
   /** Up to where the cursor of the answer covers: the end of the request and its newest item, with a margin. */
   coveredToMs: number
   /** The poll before it was dated by another clock: the time between them is not known. */
@@ -92,7 +91,7 @@ export function answerPoll(
     return retryPoll(context, query, { ...answer, kind: 'invalid', reason: loop }, spentMs)
   }
   const { state } = context
-  const { lastGoodPollMs } = state
+  const { lastGoodPollMs, sightingSkewMs } = state
   unblock(context)
   state.lastGoodPollMs = context.nowMs
   state.request = null
@@ -115,10 +114,17 @@ export function answerPoll(
     latestMs,
   )
   const coveredToMs = newestMs + COVER_MARGIN_MS
-  const polled: Polled = { query, page, pageCursor, startMs, coveredToMs, hasOtherClock }
+  const { startedMs } = answer
+  const lastCleanMs = lastCleanOf(context, startMs, { lastGoodPollMs, sightingSkewMs })
+  const polled: Polled = {
+    ...{ query, page, pageCursor, startedMs, startMs, lastCleanMs },
+    ...{ coveredToMs, hasOtherClock },
+  }
   if (state.cursorRefused) takeNewCursor(context, polled)
-  else if (state.head.lastCleanPollMs === null) takeFirstCursor(context, polled)
-  else takeItems(context, polled)
+  else if (state.head.lastCleanPollMs === null) {
+    remember(context, pageCursor)
+    takeFirstCursor(context, polled)
+  } else takeItems(context, polled)
   storeGoodPoll(context)
   context.actions.push({
     type: 'report',
@@ -135,6 +141,24 @@ export function answerPoll(
       ...(page.warnings.length > 0 && { warnings: page.warnings }),
     },
   })
+}
+
+/**
+ * When the last clean poll began. That poll may have been dated by a clock that has been shown to be wrong since: it is not
+ * later than the time since the last good poll says, unless our clock was set meanwhile.
+ */
+export function lastCleanOf(
+  { state, nowMs }: StepContext,
+  startMs: number,
+  { lastGoodPollMs, sightingSkewMs }: Pick<IngestState, 'lastGoodPollMs' | 'sightingSkewMs'>,
+): number {
+  const { lastCleanPollMs } = state.head
+  if (lastCleanPollMs === null) return startMs
+  const wasClockSet = Math.abs(state.skewMs - sightingSkewMs) > HOUR_MS
+  if (wasClockSet && lastCleanPollMs <= startMs) return lastCleanPollMs
+  const agoMs = lastGoodPollMs === null ? 0 : Math.max(0, nowMs - lastGoodPollMs)
+  // `Date` has whole seconds: what was learnt up to that poll is not learnt twice.
+  return lastCleanPollMs > startMs - agoMs + MINUTE_MS ? startMs - agoMs : lastCleanPollMs
 }
 
 /** Stores the time of a good poll that brought nothing, at most once a minute: a restart or the next leader reports it. */
@@ -192,61 +216,16 @@ function cursorLoopIn({ state }: StepContext, query: UpstreamListQuery, page: Re
   return page.guids.length > 0 ? 'the answer repeats known items and the cursor that was sent' : null
 }
 
-/**
- * The very first answer: polling starts at its cursor, and the backfill reads what is older, as far as half of the quota
- * left pays for it. What is older still stays an open gap.
- */
-function takeFirstCursor(context: StepContext, { page, pageCursor, startMs, coveredToMs }: Polled): void {
-  const { backfillMs, pageSize } = context.config
-  const wantedMs = startMs - backfillMs
-  const { fromMs } = backfillBudget(context, wantedMs, coveredToMs)
-  const backfill = backfillMs > 0 && fromMs < coveredToMs ? { doneToMs: fromMs, untilMs: coveredToMs } : null
-  remember(context, pageCursor)
-  const firstPage = firstPageOf(page, pageSize)
-  const head = { cursor: pageCursor, lastCleanPollMs: startMs, backfill, countedFromMs: fromMs, firstPage }
-  if (fromMs === wantedMs) return enqueue(context, 'poll', { events: [], head })
-  const gap = { ...newGap(context, 'outage', wantedMs, fromMs), retryAtMs: context.nowMs + DAY_MS }
-  const openGaps = [...context.state.head.openGaps, gap]
-  publish(context, { purpose: 'poll', items: [], opening: gap, first: { ...head, openGaps } })
-}
-
-function firstPageOf({ fresh, times, count, nextCursor }: ReadPage, pageSize: number): FirstPage {
-  const isCut = count >= pageSize || typeof nextCursor === 'string'
-  const oldestMs = times.reduce((oldest, timeMs) => Math.min(oldest, timeMs), Number.POSITIVE_INFINITY)
-  return { hashes: fresh.map(({ hash }) => hash), fromMs: isCut && times.length > 0 ? oldestMs : null }
-}
-
-/** Warns before the first request where half of the quota left does not pay for the whole backfill. */
-export function reportBackfill(context: StepContext): void {
-  const { config, nowMs } = context
-  if (context.state.head.lastCleanPollMs !== null || config.backfillMs === 0) return
-  const wantedMs = nowMs - config.backfillMs
-  const { fromMs, units, budget } = backfillBudget(context, wantedMs, nowMs)
-  if (fromMs === wantedMs) return
-  const fields = { units, budget, from: isoMillis(wantedMs), readFrom: isoMillis(fromMs) }
-  context.actions.push({ type: 'report', level: 'warn', event: 'backfill.limited', fields })
-}
-
-function backfillBudget({ state, config, nowMs }: StepContext, fromMs: number, untilMs: number) {
-  const { remaining } = quotaAt(state.ledger, config.weeklyQuota, config.quotaReset, nowMs)
-  return affordableBackfill({
-    fromMs,
-    untilMs,
-    remaining,
-    pageSize: config.pageSize,
-    calendar: config.calendar,
-  })
-}
-
 /** After a rejected cursor: polls continue with a new one, and everything since the last clean poll is a gap. */
-function takeNewCursor(context: StepContext, { page, pageCursor, startMs, coveredToMs }: Polled): void {
+function takeNewCursor(context: StepContext, polled: Polled): void {
+  const { page, pageCursor, startMs, coveredToMs, lastCleanMs } = polled
   const { head } = context.state
   context.state.cursorRefused = false
   context.state.refusedInARow += 1
   const cursor = context.state.refusedInARow > MOST_REFUSALS ? null : pageCursor
   remember(context, cursor)
-  const fromMs = Math.min(head.lastCleanPollMs ?? startMs, startMs) - FILL_MARGIN_MS
-  const gap = newGap(context, 'cursor_refused', fromMs, coveredToMs)
+  const fromMs = Math.min(lastCleanMs, startMs) - FILL_MARGIN_MS
+  const gap = newGap(context, 'cursor_refused', { fromMs, toMs: coveredToMs })
   // The page goes back beyond the gap: it may show later contents of older items, and items of before the stream.
   const ours = page.fresh.filter((item) => isOfStream(item, head, startMs))
   const { fetched } = addFetched(takeShared(context, page), ours)
@@ -254,7 +233,7 @@ function takeNewCursor(context: StepContext, { page, pageCursor, startMs, covere
     purpose: 'probe',
     items: fetched,
     rejected: page.rejected,
-    opening: gap,
+    opening: [gap],
     first: { openGaps: [...head.openGaps, gap] },
     last: { cursor, lastCleanPollMs: startMs },
   })
@@ -282,10 +261,9 @@ function isOfStream(
 
 /** Publishes the new items of a poll, or starts a fill where the page has not all of them. */
 function takeItems(context: StepContext, polled: Polled): void {
-  const { query, page, pageCursor, startMs, coveredToMs, hasOtherClock } = polled
+  const { query, page, pageCursor, startMs, lastCleanMs, coveredToMs, hasOtherClock } = polled
   const { head } = context.state
   if (query.sinceCursor !== undefined) context.state.refusedInARow = 0
-  const lastCleanMs = head.lastCleanPollMs ?? startMs
   const cursor = pageCursor ?? head.cursor
   const { fetched } = addFetched(takeShared(context, page), page.fresh)
   const isKnown = isKnownOverflow(context, query, page)

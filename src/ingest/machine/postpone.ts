@@ -9,6 +9,7 @@ import type { Gap } from '../../core/event.ts'
 import { type OpenGap, type ScheduledRescan, timesOf } from '../writer-state/head.ts'
 import { dayAfterFailure } from './daily-reconciliation.ts'
 import { restartsAtFirstPage } from './failure.ts'
+import { leftOf, type UpstreamRange } from './first-start.ts'
 import { gapOf, type HeadPatch, newGap, publish } from './publish.ts'
 import type { PageScan, StepContext } from './state.ts'
 
@@ -46,7 +47,7 @@ export function postponeBackfill(context: StepContext, scan: PageScan, retryMs: 
     return
   }
   state.backfillFailures = 0
-  openGapFor(context, scan, backfill.doneToMs, backfill.untilMs, { backfill: null })
+  openGapsFor(context, scan, leftOf(backfill), { backfill: null })
 }
 
 /** Tries the same re-scan later. After too many tries its range becomes an open gap. */
@@ -57,7 +58,7 @@ export function postponeRescan(context: StepContext, scan: PageScan, retryMs: nu
   const attempts = ((isScheduled ? round : sweep)?.attempts ?? RESCAN_ATTEMPTS) + 1
   if (attempts >= RESCAN_ATTEMPTS) {
     const done = isScheduled ? { round: roundAfter(context, scan) } : sweepAfter(context, scan)
-    return openGapFor(context, scan, fromMs, coveredToMs, done)
+    return openGapsFor(context, scan, [{ fromMs, toMs: coveredToMs }], done)
   }
   const later = { attempts, dueAtMs: context.nowMs + Math.max(RESCAN_RETRY_MS, retryMs) }
   const last: HeadPatch = {}
@@ -159,7 +160,7 @@ export function isAstray({ mustMeet, guids }: PageScan): boolean {
 }
 
 /**
- * Publishes what the scan fetched behind a new open gap; `head` changes with the first commit. The page with which the gap
+ * Publishes what the scan fetched behind a new open gap and any others; `head` changes with the first commit. The page with which the gap
  * continues is stored with the last one, behind the items of all pages before it.
  */
 export function publishBehindGap(
@@ -167,13 +168,14 @@ export function publishBehindGap(
   scan: PageScan,
   opening: OpenGap,
   head: HeadPatch,
+  others: readonly OpenGap[] = [],
 ): void {
   const { openGaps } = context.state.head
   publish(context, {
     ...fetchedBy(scan),
-    opening,
-    first: { ...head, openGaps: [...openGaps, fromFirstPage(opening)] },
-    last: { openGaps: [...openGaps, { ...opening, found: leftOutByPoll(scan) }] },
+    opening: [opening, ...others],
+    first: { ...head, openGaps: [...openGaps, fromFirstPage(opening), ...others] },
+    last: { openGaps: [...openGaps, { ...opening, found: leftOutByPoll(scan) }, ...others] },
   })
 }
 
@@ -182,14 +184,15 @@ export function closed({ nowMs }: StepContext, gap: OpenGap, found: number): Gap
   return { ...gapOf(gap), found: gap.found + found, closedAt: isoMillis(nowMs) }
 }
 
-/** Opens a gap over the range, to be tried in an hour, in place of a scan that failed too often. */
-function openGapFor(
+/** Opens a gap over each range, to be tried in an hour, in place of a scan of the first one that failed too often. */
+function openGapsFor(
   context: StepContext,
   scan: PageScan,
-  fromMs: number,
-  toMs: number,
+  [first, second]: readonly [UpstreamRange, UpstreamRange?],
   head: HeadPatch,
 ): void {
-  const gap = newGap(context, 'outage', fromMs, toMs)
-  publishBehindGap(context, scan, { ...gap, retryAtMs: context.nowMs + LONGEST_GAP_RETRY_MS }, head)
+  const retryAtMs = context.nowMs + LONGEST_GAP_RETRY_MS
+  const gap = { ...newGap(context, 'outage', first), retryAtMs }
+  const others = second === undefined ? [] : [{ ...newGap(context, 'outage', second, [gap]), retryAtMs }]
+  publishBehindGap(context, scan, gap, head, others)
 }

@@ -1,6 +1,7 @@
 /** Tells upstream's present, and which items are stamped ahead of it, by its `Date`, by our clock and by the items. */
-import { MINUTE_MS } from '../../core/durations.ts'
+import { DAY_MS, MINUTE_MS } from '../../core/durations.ts'
 import { lagOf } from '../../governor/arrivals/learning.ts'
+import type { RightClock } from '../writer-state/head.ts'
 import type { IngestState, ReadPage, Sighting, StepContext } from './state.ts'
 
 /** Clocks and stamps differ by seconds. An item further ahead than this is stamped ahead. */
@@ -13,25 +14,54 @@ const CONSENSUS = 5
 const FEWEST_OF_PAGE = 11
 /** So many new items of polls are remembered: a large page of them. */
 const SIGHTINGS_KEPT = 100
+/** Of clocks that are this far apart, the one near to the items of the first answer is right, whatever their age. */
+const FAR_APART_MS = 30 * DAY_MS
 /** So many of them that fit only one clock show that it is right. */
 const FEWEST_FITS = 5
 
 /** What tells which clock is right. */
-type Clocks = Pick<IngestState, 'hasDate' | 'skewMs' | 'sightings'>
+export type Clocks = Pick<IngestState, 'hasDate' | 'skewMs' | 'sightings'>
+
+/** Our clock's present, ms since 1970, and what tells upstream's. */
+interface Moment {
+  readonly state: Clocks & Pick<IngestState, 'newest'>
+  readonly nowMs: number
+}
 
 /**
  * Upstream's present, ms since 1970. Where the clocks disagree, new items show which one is right. Before they do, the earlier
  * one is, unless the items contradict it: their present is at least the newest item's time plus the time since that was seen.
  */
-export function presentMs(context: StepContext): number {
-  const { state, nowMs } = context
-  const { newest } = state
+export function presentMs(moment: Moment): number {
+  const { state, nowMs } = moment
   const dateMs = nowMs + state.skewMs
   const [earlierMs, laterMs] = [Math.min(nowMs, dateMs), Math.max(nowMs, dateMs)]
   if (doClocksAgree(state)) return laterMs
-  if (rightClock(state) !== null) return clocksMs(context)[0]
-  const leastMs = newest === null ? Number.NEGATIVE_INFINITY : newest.timeMs + (dateMs - newest.seenMs)
+  if (rightClock(state) !== null) return clocksMs(moment)[0]
+  const leastMs = itemsPresentMs(moment)
   return [earlierMs, laterMs].find((ms) => ms >= leastMs) ?? leastMs
+}
+
+/** The least that upstream's present is by its newest item: its time, plus the time since by the clock that shows less of it. */
+function itemsPresentMs({ state, nowMs }: Moment): number {
+  const { newest, skewMs } = state
+  if (newest === null) return Number.NEGATIVE_INFINITY
+  return newest.timeMs + Math.min(nowMs + skewMs - newest.seenMs, nowMs - newest.seenOursMs)
+}
+
+/**
+ * Upstream's present as far as it is sure, ms since 1970: no day is over before it. It is the earlier one of two clocks that
+ * may be right, because items may be stamped ahead; not where the two are far apart and the items are near the later one.
+ */
+export function surePresentMs(moment: Moment): number {
+  const [earliestMs, latestMs] = clocksMs(moment)
+  const isFarApart = latestMs - earliestMs > FAR_APART_MS
+  return isFarApart && itemsPresentMs(moment) > latestMs - FAR_APART_MS / 2 ? latestMs : earliestMs
+}
+
+/** False while it is not known which of our clock and upstream's `Date` is right, and before the first answer. */
+export function isPresentKnown(state: Clocks): boolean {
+  return state.hasDate !== null && skewsMs(state).length === 1
 }
 
 /**
@@ -48,12 +78,15 @@ export function earliestPresentMs(context: StepContext, times: readonly number[]
 }
 
 /** The latest that upstream's present may be: polls by date that ask up to it miss nothing. */
-export function latestPresentMs(context: StepContext): number {
-  return Math.max(presentMs(context), ...clocksMs(context))
+export function latestPresentMs(moment: Moment): number {
+  return Math.max(presentMs(moment), ...clocksMs(moment))
 }
 
 /** Upstream's present by the clocks that may be right, the earlier one first. */
-function clocksMs({ state, nowMs }: StepContext): [earliestMs: number, latestMs: number] {
+function clocksMs({
+  state,
+  nowMs,
+}: Pick<StepContext, 'nowMs'> & { state: Clocks }): [earliestMs: number, latestMs: number] {
   const presents = skewsMs(state).map((skewMs) => nowMs + skewMs)
   return [Math.min(...presents), Math.max(...presents)]
 }
@@ -72,11 +105,29 @@ export function skewsMs(state: Clocks): [number, ...number[]] {
 
 /** True where our clock and upstream's `Date` are close enough to be both right. */
 export function doClocksAgree({ hasDate, skewMs }: Pick<Clocks, 'hasDate' | 'skewMs'>): boolean {
-  return hasDate && Math.abs(skewMs) <= AGREEMENT_MS
+  return hasDate === true && Math.abs(skewMs) <= AGREEMENT_MS
 }
 
-/** Which of two clocks that disagree new items show to be right; null where they have not. */
-function rightClock({ sightings }: Pick<Clocks, 'sightings'>): 'ours' | 'date' | null {
+/**
+ * Upstream's clock minus ours as far as it is decided, ms; null where two clocks disagree and either may be right. A `Date`
+ * a month from our clock is the market's of a sandbox, until new items show otherwise.
+ */
+export function decidedSkewMs(state: Clocks): number | null {
+  const [skewMs, otherMs] = skewsMs(state)
+  return otherMs === undefined || Math.abs(skewMs) > FAR_APART_MS ? skewMs : null
+}
+
+/** Sightings that show this clock to be right, as an earlier process has found; none for null. */
+export function sightingsOf(right: RightClock | null): Sighting[] {
+  return right === null ? [] : Array.from({ length: FEWEST_FITS }, () => right)
+}
+
+/** Which of two clocks that disagree new items show to be right; null where they agree, and where items have not. */
+export function shownClock(state: Clocks): RightClock | null {
+  return Math.abs(state.skewMs) <= AGREEMENT_MS ? null : rightClock(state)
+}
+
+function rightClock({ sightings }: Pick<Clocks, 'sightings'>): RightClock | null {
   const [ours, date, neither] = (['ours', 'date', 'neither'] as const).map(
     (fit) => sightings.filter((seen) => seen === fit).length,
   ) as [number, number, number]
@@ -94,19 +145,23 @@ export function isAhead(timeMs: number, present: number): boolean {
 export function observePoll(context: StepContext, page: ReadPage, sinceMs: number | null): void {
   const { state } = context
   const hasJumped = Math.abs(state.sightingSkewMs - state.skewMs) > AGREEMENT_MS
-  if (!state.hasDate || doClocksAgree(state) || hasJumped) state.sightings = []
+  // An answer without a `Date` leaves the last one's clock: which one is right may be known by items that come later.
+  const isApart = Math.abs(state.skewMs) > AGREEMENT_MS
+  if (!isApart || hasJumped) state.sightings = []
   state.sightingSkewMs = state.skewMs
   // What the first answer lists is of any age.
-  if (state.hasDate && sinceMs !== null && !doClocksAgree(state)) {
+  const isTelling = sinceMs !== null || Math.abs(state.skewMs) > FAR_APART_MS
+  if (isTelling && isApart) {
     const seen = page.fresh.map(({ disclosure }) => sightingOf(context, disclosure.timeMs, sinceMs))
     state.sightings = [...state.sightings, ...seen].slice(-SIGHTINGS_KEPT)
   }
   observeTimes(context, page.times)
 }
 
-function sightingOf({ state, nowMs }: StepContext, timeMs: number, sinceMs: number): Sighting {
+/** Which clock a new item fits, since the good poll before; `sinceMs` null: there was none, and it is of any age. */
+function sightingOf({ state, nowMs }: StepContext, timeMs: number, sinceMs: number | null): Sighting {
   // Some plans show every item late.
-  const oldestMs = sinceMs + lagOf(state.profile) + MARGIN_MS
+  const oldestMs = sinceMs === null ? FAR_APART_MS / 2 : sinceMs + lagOf(state.profile) + MARGIN_MS
   const fits = (clockMs: number): boolean => !isAhead(timeMs, clockMs) && timeMs >= clockMs - oldestMs
   const [isOurs, isDate] = [fits(nowMs), fits(nowMs + state.skewMs)]
   if (isOurs && isDate) return 'either'
@@ -119,10 +174,8 @@ export function observeTimes(context: StepContext, times: readonly number[]): vo
   if (times.length === 0) return
   const sorted = [...times].sort((one, other) => other - one)
   const observe = (timeMs: number): void => {
-    const seenMs = nowMs + state.skewMs
-    const { newest } = state
-    if (newest === null || timeMs > newest.timeMs + (seenMs - newest.seenMs))
-      state.newest = { timeMs, seenMs }
+    if (timeMs > itemsPresentMs(context))
+      state.newest = { timeMs, seenMs: nowMs + state.skewMs, seenOursMs: nowMs }
   }
   const contradiction = contradictionOf(state, sorted)
   if (contradiction !== undefined && isAhead(contradiction, presentMs(context))) observe(contradiction)

@@ -3,17 +3,27 @@
  * publications into several commits. It also adds the events that open or close a gap, a span of time in which items may be
  * missing.
  */
+import { withAhead } from '../../archive/journeys.ts'
 import { type DayRecord, type DayWalk, withDay } from '../../core/calendar/day-record.ts'
 import { isoMillis } from '../../core/dates.ts'
+import { DAY_MS, HOUR_MS } from '../../core/durations.ts'
 import type { Gap, GapCause, NewEvent } from '../../core/event.ts'
 import { disclosureEvent, GAP_FILLED, GAP_GIVEN_UP, GAP_OPENED, gapEvent } from '../../core/event.ts'
 import { FOUND_BY, type Purpose } from '../../core/purpose.ts'
 import { portionsOf } from '../../lifecycle/portions.ts'
 import { COMMIT_LIMIT, type RejectedItem } from '../../log/events.ts'
-import type { OpenGap } from '../writer-state/head.ts'
+import type { FirstPage, OpenGap } from '../writer-state/head.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
-import { daysAfter, type FoundItem } from './day-count.ts'
-import { isAhead, observeTimes, presentMs } from './present.ts'
+import { daysAfter, daysKept, type FoundItem } from './day-count.ts'
+import {
+  decidedSkewMs,
+  isAhead,
+  isPresentKnown,
+  observeTimes,
+  presentMs,
+  shownClock,
+  surePresentMs,
+} from './present.ts'
 import type { FetchedItem, StepContext } from './state.ts'
 import { upstreamNowMs } from './upstream-clock.ts'
 
@@ -22,6 +32,8 @@ import { upstreamNowMs } from './upstream-clock.ts'
  * has 3 MB.
  */
 const COMMIT_CHARACTERS = 8 * 1024 * 1024
+/** Clocks that are still as far apart as that, nearly, were not set since. */
+const SAME_SKEW_MS = HOUR_MS
 
 /** What a commit changes in the head, beside the sequence. */
 export type HeadPatch = NonNullable<PollerCommit['head']>
@@ -31,8 +43,8 @@ export interface Publication {
   purpose: Purpose
   items: readonly FetchedItem[]
   rejected?: readonly RejectedItem[]
-  /** A gap that opens before the items, in the first commit. */
-  opening?: OpenGap
+  /** Gaps that open before the items, in the first commit. */
+  opening?: readonly OpenGap[]
   /** A gap that is filled or given up after the items, in the last commit. */
   closing?: { gap: Gap; as: 'filled' | 'given_up' }
   /** Changed with the first commit of the chain. */
@@ -53,7 +65,7 @@ interface Entry {
 
 /** Queues the commits of one publication: one, or a chain where that would hold too many events or too much text. */
 export function publish(context: StepContext, publication: Publication): void {
-  const { purpose, items, rejected = [], opening, closing, first = {} } = publication
+  const { purpose, items, rejected = [], opening = [], closing, first = {} } = publication
   const last = { ...publication.last, ...rescanFor(context, publication) }
   observeTimes(
     context,
@@ -67,13 +79,15 @@ export function publish(context: StepContext, publication: Publication): void {
   // By upstream's clock, like the items around it: a cursor at this position is compared with their times.
   const at = { timeMs: upstreamNowMs(context), recordedMs: context.nowMs }
   const entries: Entry[] = []
-  if (opening !== undefined) entries.push({ event: gapEvent(gapOf(opening), GAP_OPENED, at), found: null })
+  for (const gap of opening) entries.push({ event: gapEvent(gapOf(gap), GAP_OPENED, at), found: null })
   const polled = new Set(publication.polled)
+  const aheadMs = decidedSkewMs(context.state)
   for (const item of inOrder(items)) {
-    const { text: data, revision, fetchedMs: recordedMs } = item
+    const { text: data, revision, fetchedMs: recordedMs, journey } = item
     const { guid, timeMs } = item.disclosure
     const foundBy = polled.has(guid) ? 'poll' : FOUND_BY[purpose]
-    const held = { item, data, revision, recordedMs, foundBy }
+    const told = journey === undefined ? {} : { journey: withAhead(journey, aheadMs) }
+    const held = { item, data, revision, recordedMs, foundBy, ...told }
     const isNormal = !isAhead(timeMs, present)
     const place = isNormal ? { late: timeMs < latestTimeMs } : { late: false, aheadOfMs: present }
     if (isNormal) latestTimeMs = Math.max(latestTimeMs, timeMs)
@@ -136,40 +150,77 @@ function daysFor(
   const counted = daysAfter(context, { found, rejected: isFirst ? rejected : [] })
   const days: readonly DayRecord[] =
     isLast && day !== undefined
-      ? withDay(counted, day.date, (known) => ({ ...known, walk: day.walk }))
+      ? withDay(counted, day.date, (known) => ({ ...known, walk: day.walk }), daysKept(context))
       : counted
   return {
     ...(days === head.days ? {} : { days }),
-    ...(head.countedFromMs === null && { countedFromMs: upstreamNowMs(context) }),
+    ...countedFrom(context),
   }
+}
+
+/**
+ * The first commit starts the count. Where upstream's `Date` was more than a day ahead then, as is known once a clock is known
+ * to be right, it starts with the first day that has items; later ones would never be reconciled, nor be named as such.
+ */
+function countedFrom(context: StepContext): Pick<HeadPatch, 'countedFromMs' | 'firstPage'> {
+  const { countedFromMs, days, firstPage } = context.state.head
+  const present = surePresentMs(context)
+  if (countedFromMs === null) return { countedFromMs: present }
+  if (firstPage?.unsureStart !== undefined) return surelyCountedFrom(context, countedFromMs, firstPage)
+  if (!isPresentKnown(context.state) || countedFromMs - present <= DAY_MS) return {}
+  const [first] = days
+  const firstMs = first === undefined ? present : context.config.calendar.momentMs(first.date, 0)
+  return { countedFromMs: Math.min(present, firstMs) }
+}
+
+/** By the clock that was right at the first poll, once that is known. A gap may cover what is older than `countedFromMs`. */
+function surelyCountedFrom(
+  { state }: StepContext,
+  countedFromMs: number,
+  { unsureStart, ...firstPage }: FirstPage,
+): Pick<HeadPatch, 'countedFromMs' | 'firstPage'> {
+  const right = shownClock(state)
+  if (unsureStart === undefined) return {}
+  const { oursMs, dateMs, skewMs } = unsureStart
+  // Clocks that were set since then do not tell how they were.
+  if (right === null || Math.abs(state.skewMs - skewMs) > SAME_SKEW_MS) return {}
+  return { countedFromMs: Math.max(countedFromMs, right === 'ours' ? oursMs : dateMs), firstPage }
 }
 
 /** Queues one commit, with the last good poll and the pending refunds, and changes the head as that commit will. */
 export function enqueue(context: StepContext, purpose: Purpose, { head, ...commit }: PollerCommit): void {
   const { state } = context
-  const { refunds, lastGoodPollMs, skewMs } = state
-  const changes = { ...head, ...(lastGoodPollMs !== null && { lastGood: { atMs: lastGoodPollMs, skewMs } }) }
+  // A page of a scan may have shown another clock since the last good poll.
+  const { refunds, lastGoodPollMs, sightingSkewMs: skewMs } = state
+  const right = shownClock(state)
+  const lastGood = { atMs: lastGoodPollMs ?? 0, skewMs, ...(right !== null && { right }) }
+  const changes = { ...head, ...(lastGoodPollMs !== null && { lastGood }) }
   state.refunds = []
   state.head = { ...state.head, ...changes }
   const queued = { ...commit, head: changes, ...(refunds.length > 0 && { refunds }) }
   state.queue = [...state.queue, { purpose, commit: queued }]
 }
 
-/** A gap that opens now. Bounds in ms since 1970, upstream's clock. */
-export function newGap(context: StepContext, cause: GapCause, fromMs: number, toMs: number): OpenGap {
-  const ids = context.state.head.openGaps.map(({ id }) => id)
-  let idMs = context.nowMs
+/** A gap that opens now, with another id than those beside it. Bounds in ms since 1970, upstream's clock. */
+export function newGap(
+  { state, nowMs }: StepContext,
+  cause: GapCause,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+  beside: readonly OpenGap[] = [],
+): OpenGap {
+  const ids = [...state.head.openGaps, ...beside].map(({ id }) => id)
+  let idMs = nowMs
   while (ids.includes(idMs.toString(36))) idMs += 1
   return {
     id: idMs.toString(36),
     from: isoMillis(fromMs),
     to: isoMillis(toMs),
     cause,
-    openedAt: isoMillis(context.nowMs),
+    openedAt: isoMillis(nowMs),
     found: 0,
     closedAt: null,
     attempts: 0,
-    retryAtMs: context.nowMs,
+    retryAtMs: nowMs,
   }
 }
 

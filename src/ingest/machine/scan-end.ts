@@ -5,6 +5,7 @@
  */
 import type { DayWalk } from '../../core/calendar/day-record.ts'
 import { type OpenGap, timesOf } from '../writer-state/head.ts'
+import type { UpstreamRange } from './first-start.ts'
 import {
   closed,
   fetchedBy,
@@ -19,6 +20,7 @@ import {
   roundAfter,
   sweepAfter,
 } from './postpone.ts'
+import { surePresentMs } from './present.ts'
 import { type HeadPatch, needsChain, newGap, publish } from './publish.ts'
 import type { PageScan, StepContext } from './state.ts'
 
@@ -67,9 +69,13 @@ export function publishPostponed(
   }
 }
 
+function coveredBy({ fromMs, coveredToMs: toMs }: PageScan): UpstreamRange {
+  return { fromMs, toMs }
+}
+
 /** Publishes what a fill has fetched so far behind a new open gap; the poll cursor moves on with the same commit. */
 export function publishUnfinished(context: StepContext, scan: PageScan, retryAtMs: number): void {
-  const gap = goingOn({ ...newGap(context, scan.cause, scan.fromMs, scan.coveredToMs), retryAtMs }, scan)
+  const gap = goingOn({ ...newGap(context, scan.cause, coveredBy(scan)), retryAtMs }, scan)
   publishBehindGap(context, scan, gap, scan.firstHead ?? {})
   const published = scan.fetched.length
   context.state.scan = { ...scan, gapId: gap.id, fetched: [], rejected: [], published, firstHead: null }
@@ -121,10 +127,10 @@ function publishFill(context: StepContext, scan: PageScan): void {
   if (scan.kind !== 'fill' || !needsChain(scan.fetched)) {
     return publish(context, { ...fetchedBy(scan), first: scan.firstHead ?? {} })
   }
-  const gap = newGap(context, scan.cause, scan.fromMs, scan.coveredToMs)
+  const gap = newGap(context, scan.cause, coveredBy(scan))
   publish(context, {
     ...fetchedBy(scan),
-    opening: gap,
+    opening: [gap],
     closing: { gap: closed(context, gap, leftOutByPoll(scan)), as: 'filled' },
     first: { ...scan.firstHead, openGaps: [...openGaps, gap] },
     last: { openGaps },
@@ -137,7 +143,7 @@ function publishBackfill(context: StepContext, scan: PageScan): void {
   const doneToMs = scan.toMs ?? untilMs
   context.state.backfillFailures = 0
   const isDone = backfill === null || doneToMs >= untilMs
-  publish(context, { ...fetchedBy(scan), last: { backfill: isDone ? null : { doneToMs, untilMs } } })
+  publish(context, { ...fetchedBy(scan), last: { backfill: isDone ? null : { ...backfill, doneToMs } } })
 }
 
 /** Marks the day as complete. A scan from its first page that also read the range of the next scheduled re-scan replaces it. */
@@ -152,6 +158,7 @@ function publishDay(context: StepContext, scan: PageScan): void {
     round.fromMs - reachMs >= scan.fromMs &&
     scan.coveredToMs <= (scan.toMs ?? scan.coveredToMs)
   const last: HeadPatch = replacesRescan ? { round: roundAfter(context, scan) } : {}
-  const walk: DayWalk = { state: 'whole', atMs: context.nowMs, attempts: 0, pageCursor: null }
+  const times = { atMs: context.nowMs, readMs: surePresentMs(context) }
+  const walk: DayWalk = { state: 'whole', ...times, attempts: 0, pageCursor: null }
   publish(context, { ...fetchedBy(scan), last, day: { date: day.date, walk } })
 }

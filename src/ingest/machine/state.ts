@@ -22,7 +22,7 @@ import type { PollResult } from '../../obs/metrics.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Outcome } from '../../upstream/outcome.ts'
-import { type Head, unusedHead } from '../writer-state/head.ts'
+import { type Head, type RightClock, unusedHead } from '../writer-state/head.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import type { WriterState } from '../writer-state/rows.ts'
 
@@ -51,6 +51,8 @@ export interface FetchedItem extends ParsedItem {
   revision: number
   /** When it was fetched, ms since 1970, our clock. */
   fetchedMs: number
+  /** Which request brought it, as text: see `archive/journeys.ts`. Absent where that is not told. */
+  journey?: string
 }
 
 /** A page, compared with what is already published. */
@@ -126,14 +128,15 @@ export interface PageScan {
   day: { date: string; isResumed: boolean } | null
 }
 
-/** The newest item that was not stamped ahead, and when it was first seen by upstream's clock; ms since 1970. */
+/** The newest item that was not stamped ahead, and when it was first seen by upstream's clock and by ours; ms since 1970. */
 interface NewestItem {
   timeMs: number
   seenMs: number
+  seenOursMs: number
 }
 
 /** Which of our clock and upstream's `Date` a new item of a poll fits: by that clock it became visible since the poll before. */
-export type Sighting = 'ours' | 'date' | 'either' | 'neither'
+export type Sighting = RightClock | 'either' | 'neither'
 
 /** Everything that the poller's decisions depend on, durable or not. */
 export interface IngestState {
@@ -169,13 +172,13 @@ export interface IngestState {
   profile: Profile
   /** Upstream's clock minus ours by its last good poll, ms; 0 where they agree. */
   skewMs: number
-  /** The last answer had a plausible `Date`. */
-  hasDate: boolean
+  /** The last answer had a plausible `Date`; null before the first answer to this process. */
+  hasDate: boolean | null
   /** Null before the first item. */
   newest: NewestItem | null
   /** The latest new items of polls while our clock and `Date` disagree, the latest last. */
   sightings: readonly Sighting[]
-  /** `skewMs` when they were seen. */
+  /** `skewMs` of the last good poll, with which they were seen. */
   sightingSkewMs: number
   /** Times of the items on the last page that are stamped ahead of upstream's present. */
   aheadMs: readonly number[]
@@ -329,7 +332,7 @@ export function initialState(): IngestState {
     intervalBeforeMs: 0,
     profile: UNTAUGHT,
     skewMs: 0,
-    hasDate: false,
+    hasDate: null,
     newest: null,
     sightings: [],
     sightingSkewMs: 0,

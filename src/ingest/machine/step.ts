@@ -3,12 +3,17 @@
  * table `transitions` has a cell for every state and input.
  */
 import { backoffMs } from '../../core/backoff.ts'
+import type { DayWalk } from '../../core/calendar/day-record.ts'
+import type { Head } from '../writer-state/head.ts'
 import type { WriterState } from '../writer-state/rows.ts'
 import { onProxied } from './failure.ts'
+import { reportBackfill } from './first-start.ts'
 import { flushQueue, isPoll, nextJob, wakeDuringRequest } from './jobs.ts'
 import { planNextPoll, situationOf } from './next-poll.ts'
 import { answerScan, wakeScan } from './page-scan.ts'
-import { answerPoll, reportBackfill } from './poll.ts'
+import { answerPoll } from './poll.ts'
+import { sightingsOf } from './present.ts'
+import { enqueue } from './publish.ts'
 import { compareQuota } from './quota-drift.ts'
 import type {
   IngestConfig,
@@ -59,18 +64,27 @@ const claim = (context: StepContext): void => {
 
 const takeOver: Cell<'claimed'> = (context, { writer }) => {
   const { head, ledger } = writer
-  const claimed = { head, ledger, profile: head.profile ?? UNTAUGHT, ...lastGoodOf(context, head) }
+  // The clock of the process before this one may have been ahead of ours.
+  const backMs = Math.max(0, (head.lastSpendMs ?? 0) - context.nowMs)
+  const claimed = {
+    head: backMs < SMALLEST_STEP_BACK_MS ? head : withTimesBack(head, backMs),
+    ...{ ledger, profile: head.profile ?? UNTAUGHT, ...lastGoodOf(context, head) },
+  }
   context.state = { ...context.state, name: 'catching-up', ...claimed }
+  if (claimed.head !== head) storeTimesBack(context)
   context.actions.push({ type: 'await-replica', sequence: writer.head.sequence })
 }
 
-/** The last good poll of any leader, where it is newer than what this process knows. */
+/** The last good poll of any leader and which clock it knew to be right, where it is newer than what this process knows. */
 function lastGoodOf(
   { state, nowMs }: StepContext,
   { lastGood }: WriterState['head'],
-): Partial<Pick<IngestState, 'lastGoodPollMs' | 'skewMs'>> {
+): Partial<Pick<IngestState, 'lastGoodPollMs' | 'hasDate' | 'skewMs' | 'sightings' | 'sightingSkewMs'>> {
   if (lastGood === null || lastGood.atMs <= (state.lastGoodPollMs ?? 0)) return {}
-  return { lastGoodPollMs: Math.min(lastGood.atMs, nowMs), skewMs: lastGood.skewMs }
+  const { atMs, skewMs, right = null } = lastGood
+  // Of another process, whose clock may not be as ours is.
+  const clocks = { hasDate: null, skewMs, sightings: sightingsOf(right), sightingSkewMs: skewMs }
+  return { lastGoodPollMs: Math.min(atMs, nowMs), ...clocks }
 }
 
 /**
@@ -209,7 +223,6 @@ function atTime(state: IngestState, nowMs: number): IngestState {
   const backMs = Math.max(0, state.lastSeenMs - nowMs)
   if (backMs < SMALLEST_STEP_BACK_MS) return { ...state, lastSeenMs: Math.max(state.lastSeenMs, nowMs) }
   const { head, scan, newest, hasDate } = state
-  const { round } = head
   return {
     ...state,
     lastSeenMs: nowMs,
@@ -219,17 +232,40 @@ function atTime(state: IngestState, nowMs: number): IngestState {
     scansBlockedUntilMs: state.scansBlockedUntilMs - backMs,
     scan: scan === null ? null : { ...scan, startedMs: scan.startedMs - backMs },
     // With a `Date` the items are timed by upstream's clock, which was not set.
-    newest: newest === null || hasDate ? newest : { ...newest, seenMs: newest.seenMs - backMs },
-    head: {
-      ...head,
-      openGaps: head.openGaps.map((gap) => ({ ...gap, retryAtMs: gap.retryAtMs - backMs })),
-      sweep: head.sweep === null ? null : { ...head.sweep, dueAtMs: head.sweep.dueAtMs - backMs },
-      days: head.days.map((day) =>
-        day.walk?.state === 'owed' ? { ...day, walk: { ...day.walk, atMs: day.walk.atMs - backMs } } : day,
-      ),
-      round: round === null || round.dueAtMs === null ? round : { ...round, dueAtMs: round.dueAtMs - backMs },
-    },
+    newest:
+      newest === null
+        ? null
+        : {
+            ...newest,
+            seenMs: hasDate ? newest.seenMs : newest.seenMs - backMs,
+            seenOursMs: newest.seenOursMs - backMs,
+          },
+    head: withTimesBack(head, backMs),
   }
+}
+
+/** The head with every time that it waits for set back. */
+function withTimesBack(head: Head, backMs: number): Head {
+  const { openGaps, sweep, days, round } = head
+  return {
+    ...head,
+    openGaps: openGaps.map((gap) => ({ ...gap, retryAtMs: gap.retryAtMs - backMs })),
+    sweep: sweep === null ? null : { ...sweep, dueAtMs: sweep.dueAtMs - backMs },
+    days: days.map((day) => (day.walk === null ? day : { ...day, walk: walkBack(day.walk, backMs) })),
+    round: round === null || round.dueAtMs === null ? round : { ...round, dueAtMs: round.dueAtMs - backMs },
+  }
+}
+
+/** Stores the times that a takeover has set back: the next process cannot tell that they were set by another clock. */
+function storeTimesBack(context: StepContext): void {
+  const { openGaps, sweep, days, round } = context.state.head
+  enqueue(context, 'poll', { events: [], head: { openGaps, sweep, days, round } })
+}
+
+function walkBack(walk: DayWalk, backMs: number): DayWalk {
+  const { state, atMs, retryMs } = walk
+  if (state === 'owed') return { ...walk, atMs: atMs - backMs }
+  return retryMs === undefined ? walk : { ...walk, retryMs: retryMs - backMs }
 }
 
 /** The next state and the actions. Pure: equal arguments and equal random numbers give equal results. */

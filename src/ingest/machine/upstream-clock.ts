@@ -1,8 +1,8 @@
 /** Estimates upstream's present time from its `Date` headers, and how far its clock is ahead of ours. */
 import { DAY_MS } from '../../core/durations.ts'
 import type { Timing } from '../../upstream/outcome.ts'
-import { skewsMs } from './present.ts'
-import type { IngestState, PageOutcome, StepContext } from './state.ts'
+import { type Clocks, skewsMs } from './present.ts'
+import type { PageOutcome, StepContext } from './state.ts'
 
 /** Upstream's `Date` has whole seconds: a smaller difference between the clocks is not measurable. */
 const SMALLEST_SKEW_MS = 1500
@@ -13,10 +13,7 @@ const LARGEST_SKEW_MS = 3653 * DAY_MS
  * Upstream's time of an answer by each clock that may be right, ms since 1970. A `Date` more than a day from our clock is the
  * market's where the upstream is a sandbox: it counts as right until new items show otherwise.
  */
-export function upstreamTimesOf(
-  state: Pick<IngestState, 'hasDate' | 'skewMs' | 'sightings'>,
-  answer: Timing,
-): { earliestMs: number; latestMs: number } {
+export function upstreamTimesOf(state: Clocks, answer: Timing): { earliestMs: number; latestMs: number } {
   const skews = Math.abs(state.skewMs) > DAY_MS ? skewsMs(state).slice(0, 1) : skewsMs(state)
   const times = skews.map((skewMs) =>
     skewMs === state.skewMs ? upstreamTimeOf(answer) : answer.endedMs + skewMs,

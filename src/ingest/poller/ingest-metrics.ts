@@ -7,7 +7,7 @@ import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../../core/event.ts'
 import type { Purpose } from '../../core/purpose.ts'
 import { type Quota, quotaAt } from '../../governor/quota/ledger.ts'
 import type { Cause } from '../../governor/quota/throttle-classifier.ts'
-import type { Metrics, PollResult } from '../../obs/metrics.ts'
+import { type Metrics, type PollResult, upstreamStates } from '../../obs/metrics.ts'
 import {
   type IngestConfig,
   type IngestState,
@@ -24,6 +24,8 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
   let leaderSinceMs: number | null = null
   const { gapsOpen, pollInterval, pollLastSuccess } = metrics
   const { quotaLimit, quotaUsed, quotaRemaining, quotaReset, quotaForecast } = metrics
+  const { quotaDrift, clockSkew } = metrics
+  const single = [gapsOpen, pollInterval, pollLastSuccess, quotaDrift, clockSkew]
   const quotaGauges = [quotaLimit, quotaUsed, quotaRemaining, quotaReset, quotaForecast]
 
   const showState = (state: IngestState, nowMs: number): void => {
@@ -36,9 +38,15 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
     quotaRemaining.set(quota.remaining)
     quotaReset.set(quota.resetMs / 1000)
     quotaForecast.set(forecast(quota, state))
+    quotaDrift.set(state.quotaDrift)
+    clockSkew.set(state.lastGoodPollMs === null ? null : state.skewMs / 1000)
+    for (const name of upstreamStates) {
+      metrics.upstreamState.set({ state: name }, name === state.upstream ? 1 : 0)
+    }
   }
   const hideState = (): void => {
-    for (const gauge of [gapsOpen, pollInterval, pollLastSuccess, ...quotaGauges]) gauge.set(null)
+    for (const gauge of [...single, ...quotaGauges]) gauge.set(null)
+    for (const state of upstreamStates) metrics.upstreamState.set({ state }, null)
   }
 
   const observeEvent = (event: Committed, purpose: Purpose, nowMs: number, skewMs: number): void => {
@@ -50,7 +58,9 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
     if (event.late) metrics.items.add({ disposition: 'late' })
     if (event.aheadof !== undefined) metrics.itemsAhead.add({})
     const fetchedMs = Date.parse(event.recordedtime)
-    metrics.publishLatency.observe({}, (nowMs - fetchedMs) / 1000)
+    const latencySeconds = (nowMs - fetchedMs) / 1000
+    metrics.publishLatency.observe({}, latencySeconds)
+    if (purpose === 'poll') metrics.pollPublishLatency.observe({}, latencySeconds)
     if (purpose !== 'backfill') {
       metrics.detectionLatency.observe({}, Math.max(0, fetchedMs + skewMs - event.timeMs) / 1000)
     }
@@ -87,14 +97,21 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
       if ((sinceMs === null) !== (leaderSinceMs === null)) metrics.leaderTransitions.add({})
       leaderSinceMs = sinceMs
       metrics.leader.set({}, sinceMs === null ? 0 : 1)
+      metrics.leaderSince.set(sinceMs === null ? null : sinceMs / 1000)
       if (sinceMs === null) hideState()
     },
     /** Called with the state after each step. */
     stateChanged(state: IngestState, nowMs: number): void {
+      metrics.commitUnresolved.set({}, isUnresolved(state) ? 1 : 0)
       if (isInformed(state, leaderSinceMs)) showState(state, nowMs)
       else hideState()
     },
   }
+}
+
+/** A write has failed, and the claim that reads what became of it has not succeeded yet. */
+function isUnresolved({ name, brokenInARow }: IngestState): boolean {
+  return name === 'claiming' && brokenInARow > 0
 }
 
 /** Polls planned until units come back, over the units left; 0 where none are planned. */

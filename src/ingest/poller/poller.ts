@@ -35,6 +35,7 @@ import { PollerWriter } from '../writer-state/poller-writer.ts'
 import type { Observer } from './ingest-metrics.ts'
 import { NotYetReplicated } from './not-yet-replicated.ts'
 import { readItems } from './read-page.ts'
+import { requestJourney } from './request-journey.ts'
 import { beyondRetentionMs } from './retention-bound.ts'
 import { createSendPermit } from './send-permit.ts'
 
@@ -290,8 +291,11 @@ export class Poller {
       try {
         const outcome = await this.#parts.client.list(query, purpose, permit, signal)
         const nowMs = this.#nowMs()
+        const journey = requestJourney(this.#state, purpose, outcome, nowMs)
         const answer: PageOutcome =
-          outcome.kind === 'ok' ? { ...outcome, value: await this.#readPage(outcome.value, nowMs) } : outcome
+          outcome.kind === 'ok'
+            ? { ...outcome, value: await this.#readPage(outcome.value, nowMs, journey) }
+            : outcome
         this.#parts.observer.answered(answer)
         const { ledger } = writer.state
         return { type: 'answered', answer, spentMs: permit.spentMs, ledger, nowMs: this.#nowMs() }
@@ -301,7 +305,7 @@ export class Poller {
     })
   }
 
-  async #readPage(page: Page, nowMs: number): Promise<ReadPage> {
+  async #readPage(page: Page, nowMs: number, journey: string): Promise<ReadPage> {
     const { archive, clock, logger } = this.#parts
     const throughMs = beyondRetentionMs(archive, this.#claimed, nowMs)
     let count = 0
@@ -322,7 +326,7 @@ export class Poller {
           'not published: these items are older than the log keeps events and may have been published before',
       })
     }
-    return read
+    return { ...read, fresh: read.fresh.map((item) => ({ ...item, journey })) }
   }
 
   #commit(queued: QueuedCommit): void {

@@ -10,27 +10,42 @@ import { isoMillis, parseTimestamp } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import { type LondonDay, londonDayOf } from '../../governor/arrivals/london-day.ts'
 import { BUCKET_MS, type Ledger } from '../../governor/quota/time-buckets.ts'
-import { isReconciliationDue, isReconciliationExpired } from '../machine/daily-reconciliation.ts'
-import { skewsMs } from '../machine/present.ts'
+import { isReconciliationDue, isReconciliationExpired, isTooSoon } from '../machine/daily-reconciliation.ts'
+import { skewsMs, surePresentMs } from '../machine/present.ts'
 import type { IngestConfig, IngestState } from '../machine/state.ts'
 import { partsWithin, unreconciledRanges } from './unreconciled.ts'
 
 const NOON = 12 * 60
 
-/** The reports from the first counted day to today, oldest first; none before the first good poll. */
+/**
+ * The reports from the first counted day to today, oldest first; none before the first good poll of all. Before the first answer
+ * to this process today is the day of the last good poll.
+ */
 export function reportsOf(
-  state: Pick<IngestState, 'head' | 'ledger' | 'hasDate' | 'skewMs' | 'sightings' | 'lastGoodPollMs'>,
+  state: Pick<
+    IngestState,
+    'head' | 'ledger' | 'hasDate' | 'skewMs' | 'sightings' | 'newest' | 'lastGoodPollMs'
+  >,
   config: Pick<IngestConfig, 'calendar' | 'dayWalks'>,
   nowMs: number,
 ): DayReport[] {
   const { head, ledger, lastGoodPollMs } = state
-  const [skewMs] = skewsMs(state)
+  const skews = skewsMs(state)
+  const [skewMs] = skews
   const { countedFromMs } = head
   const { calendar } = config
-  // Before the first good poll upstream's time is unknown.
   if (countedFromMs === null || lastGoodPollMs === null) return []
-  const presentMs = nowMs + skewMs
-  const unreconciled = unreconciledRanges(head, { calendar, presentMs, skewMs })
+  // Upstream's time is unknown: that of another process was told by another clock, up to its last good poll.
+  const isKnown = state.hasDate !== null
+  const knownMs = isKnown ? nowMs : Math.min(nowMs, lastGoodPollMs)
+  const presentMs = surePresentMs({ state, nowMs: knownMs })
+  // What was decided after that poll is no less decided.
+  const decidedMs = isKnown ? presentMs : Number.POSITIVE_INFINITY
+  const unreconciled = unreconciledRanges(head, {
+    calendar,
+    presentMs: knownMs + Math.max(...skews),
+    skewMs: Math.min(...skews),
+  })
   return datesUpTo(calendar, countedFromMs, presentMs).map((date) => {
     const day = londonDayOf(calendar, calendar.momentMs(date, NOON))
     const record = head.days.find((known) => known.date === date) ?? emptyDay(date)
@@ -38,7 +53,7 @@ export function reportsOf(
     return {
       ...counts,
       gapsLeft: head.openGaps.filter(({ from, to }) => isOver(day, from, to)).length,
-      walk: reconciliationOf(record, config, countedFromMs, presentMs),
+      walk: reconciliationOf(record, config, { countedFromMs, presentMs, decidedMs }),
       walkedAt: walk?.state === 'whole' ? isoMillis(walk.atMs) : null,
       unreconciled: partsWithin(unreconciled, { fromMs: day.startMs, toMs: day.endMs }),
       since: countedFromMs > day.startMs ? isoMillis(countedFromMs) : null,
@@ -62,12 +77,12 @@ function datesUpTo(calendar: Calendar, countedFromMs: number, presentMs: number)
 function reconciliationOf(
   { date, walk }: DayRecord,
   { calendar, dayWalks }: Pick<IngestConfig, 'calendar' | 'dayWalks'>,
-  countedFromMs: number,
-  presentMs: number,
+  { countedFromMs, presentMs, decidedMs }: { countedFromMs: number; presentMs: number; decidedMs: number },
 ): WalkReport {
   const window = calendar.releaseWindow(date)
   if (window === null || countedFromMs >= window.toMs) return 'none'
-  if (walk !== null && walk.state !== 'owed') return walk.state
+  const isDecided = walk !== null && walk.state !== 'owed' && !isTooSoon(calendar, { date, walk }, decidedMs)
+  if (isDecided) return walk.state
   if (dayWalks === null) return 'unpaid'
   if (isReconciliationExpired(calendar, date, presentMs)) return 'missed'
   return isReconciliationDue(calendar, date, presentMs) ? 'owed' : 'not_due'

@@ -28,7 +28,7 @@ export function unreconciledRanges(
     if (walk?.state !== 'whole') continue
     const read = reconciledRange(calendar, date, countedFromMs)
     if (read === null) continue
-    const toMs = Math.min(read.toMs, walk.atMs + skewMs)
+    const toMs = Math.min(read.toMs, walk.readMs ?? walk.atMs + skewMs)
     ranges = ranges.flatMap((range) => without(range, { fromMs: read.fromMs, toMs }))
   }
   return ranges

@@ -22,11 +22,13 @@ export interface OpenGap extends Gap {
   next?: { pageCursor: string; toMs: number | null }
 }
 
-/** How far the first start has read back. Both in ms since 1970, upstream's clock. */
+/** How far the first start has read back. In ms since 1970, upstream's clock. */
 export interface Backfill {
   /** Everything before this is fetched. */
   doneToMs: number
   untilMs: number
+  /** Not read: it lies between the ranges of two clocks of which either may be right. */
+  skip?: { fromMs: number; toMs: number }
 }
 
 /** A pending overlap re-scan after a burst: it finds items that arrived behind the cursor. */
@@ -55,6 +57,19 @@ export interface GoodPoll {
   atMs: number
   /** Upstream's clock minus ours, ms; 0 where they agree. */
   skewMs: number
+  /** Which of the two clocks new items have shown to be right; absent where they agree and while it is not known. */
+  right?: RightClock
+}
+
+/** Our clock, or upstream's `Date`. */
+export type RightClock = 'ours' | 'date'
+
+/** From which upstream time on days would be counted by each of two clocks, ms since 1970. */
+export interface UnsureStart {
+  oursMs: number
+  dateMs: number
+  /** Upstream's `Date` minus our clock then, ms. */
+  skewMs: number
 }
 
 /** The page with which the stream began: its items were listed before the stream, so they are not part of it. */
@@ -63,6 +78,8 @@ export interface FirstPage {
   hashes: readonly string[]
   /** Time of its oldest item, ms since 1970; null where upstream listed nothing beside these items. */
   fromMs: number | null
+  /** Set while it is not known which clock was right then: `countedFromMs` is the earlier one of the two. */
+  unsureStart?: UnsureStart
 }
 
 /** What the last commit left: everything a new writer needs to go on. Stored as one row a field, gap and day. */

@@ -40,11 +40,16 @@ export function eventRecord(event: Committed, topicSequence: number): NewRecord 
   }
 }
 
-/** The event as a record of `all`, which also says how its item was found and which other topics hold it. */
+/** The event as a record of `all`, which also says how its item was found, by which request, and which other topics hold it. */
 export function recordOfAll(event: Committed, topics: readonly string[]): NewRecord {
   const record = eventRecord(event, event.sequence)
-  const { foundBy } = event
-  const headers = { ...record.headers, ...(foundBy && { foundby: foundBy }), topics: topicsText(topics) }
+  const { foundBy, journey } = event
+  const headers = {
+    ...record.headers,
+    ...(foundBy && { foundby: foundBy }),
+    ...(journey !== undefined && { journey }),
+    topics: topicsText(topics),
+  }
   return { ...record, headers }
 }
 
@@ -57,6 +62,7 @@ export function eventOf(record: KafkaRecord): Committed {
   const time = text('ce_time')
   const aheadof = headerOf(record, 'ce_aheadof')
   const position = aheadof ?? time
+  const journey = headerOf(record, 'journey')
   return {
     id: text('ce_id'),
     source: text('ce_source'),
@@ -69,6 +75,7 @@ export function eventOf(record: KafkaRecord): Committed {
     ...(aheadof !== null && { aheadof }),
     replacesid: headerOf(record, 'ce_replacesid'),
     ...withFoundBy(headerOf(record, 'foundby')),
+    ...(journey !== null && { journey }),
     ...withTopics(headerOf(record, 'topics')),
     committedMs: record.timestampMs,
     data: record.value?.toString('utf8') ?? damaged(record, 'has no value'),

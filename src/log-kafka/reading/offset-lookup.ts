@@ -111,7 +111,8 @@ export async function eachBetween(
   return true
 }
 
-async function firstRecord(
+/** The first committed record with `from` ≤ offset < `to`; null where there is none. */
+export async function firstRecord(
   partitions: PartitionClient,
   topic: string,
   from: number,

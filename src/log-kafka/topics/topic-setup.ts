@@ -53,8 +53,8 @@ const COMPACTED = {
 }
 /** Segments in a journal's retention; a record outlives it by at most one of them. */
 const JOURNAL_SEGMENTS = 20
-/** Most bytes of a journal, its open segment not counted: the oldest records go before their time. */
-const JOURNAL_BYTES = 4 * 1024 ** 3
+/** Most bytes of a journal or of rejected items, the open segment not counted: the oldest records go before their time. */
+const MOST_BYTES = { 'retention.bytes': `${4 * 1024 ** 3}` }
 
 /**
  * Kafka's settings of a topic, by their names. `topic` is the part after the prefix; `journalMs` a journal's retention,
@@ -218,8 +218,7 @@ function keptOf(
   if (isShardsTopic(topic)) return { ...COMPACTED, 'min.compaction.lag.ms': SHARDS_LAG_MS.toString() }
   if (isJournalTopic(topic)) {
     if (journalMs === undefined) return { 'cleanup.policy': 'delete' }
-    const bytes = { 'retention.bytes': `${JOURNAL_BYTES}` }
-    return { ...kept(journalMs, Math.ceil(journalMs / JOURNAL_SEGMENTS)), ...bytes }
+    return { ...kept(journalMs, Math.ceil(journalMs / JOURNAL_SEGMENTS)), ...MOST_BYTES }
   }
   switch (topic) {
     case STATE:
@@ -233,7 +232,7 @@ function keptOf(
     case LEADER:
       return kept(DAY_MS)
     case REJECTED:
-      return { ...kept(retentionMs), 'max.message.bytes': LARGEST_REJECTED_BYTES.toString() }
+      return { ...kept(retentionMs), ...MOST_BYTES, 'max.message.bytes': LARGEST_REJECTED_BYTES.toString() }
     default:
       return kept(topic === ALL ? allRetentionMs : retentionMs)
   }

@@ -65,6 +65,8 @@ export interface MarketOptions {
   speed: number
   /** Items of the day before; default: the scenario's figure. */
   backlog?: number | undefined
+  /** Items of each usual day, of the shape that a day of 1,900 has; default 1,900. */
+  dayItems?: number | undefined
   /** Kind of the service's own categories, e.g. `Native`. */
   nativeKind: string
   /** Prefix of the document URLs in the items. */
@@ -94,10 +96,10 @@ export class Market {
   #events: MarketEvent[]
 
   constructor(options: MarketOptions, clock: Clock) {
-    const { scenario, seed, nativeKind, documentsUrl } = options
+    const { scenario, seed, nativeKind, documentsUrl, dayItems } = options
     this.issuers = scenario.cast(createIssuers(seed), { seed, day: scenario.day })
     this.#scenario = scenario
-    this.#source = { seed, issuers: this.issuers, nativeKind, documentsUrl }
+    this.#source = { seed, issuers: this.issuers, nativeKind, documentsUrl, dayItems }
     this.#clock = clock
     this.#speed = options.speed
     this.#beganMs = clock.now()

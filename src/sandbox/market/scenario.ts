@@ -15,6 +15,8 @@ import { type MarketEvent, type PublishEvent, publications, withDisappearances }
 export interface MarketSeed {
   seed: number
   issuers: Issuers
+  /** Items of each usual day; default: as counted on the live service. */
+  dayItems?: number | undefined
 }
 
 /** A scenario. Times are London's, `HH:MM:SS` on `day`; hours from 24 on belong to the following days. */
@@ -57,7 +59,11 @@ export const plain: Omit<Scenario, 'meaning' | 'firstDay'> = Object.freeze({
 })
 
 /** Generates a usual day in which replaced items disappear. A half day ends at 13:30. */
-export function normalDay(market: MarketSeed, day: string, items: number = USUAL_DAY_ITEMS): MarketEvent[] {
+export function normalDay(
+  market: MarketSeed,
+  day: string,
+  items: number = market.dayItems ?? USUAL_DAY_ITEMS,
+): MarketEvent[] {
   const end = parseSecondOfDay(isHalfDay(day) ? '13:30' : '24:00')
   const usual = atSeconds((chance) => usualDay(items, chance).filter((second) => second < end))
   return withDisappearances(usual(market, day))

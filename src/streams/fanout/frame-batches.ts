@@ -15,6 +15,8 @@ export interface FrameBatch {
   bytes: Buffer
   /** Number of events; 0 where none matched. */
   events: number
+  /** Of its events, in order. */
+  sequences: readonly number[]
   /** The batch has every match up to this sequence. */
   position: number
   /** The resume point at `position`. */
@@ -55,11 +57,17 @@ export function frameBatchOf(
     bytes += frame.length
     if (bytes >= maxBytes && frames.length < events.length) {
       const { sequence, cursor } = event
-      return { bytes: Buffer.concat(frames), events: frames.length, position: sequence, cursor }
+      const sequences = sequencesOf(events.slice(0, frames.length))
+      return { bytes: Buffer.concat(frames), events: frames.length, sequences, position: sequence, cursor }
     }
   }
   const [only = Buffer.alloc(0)] = frames
-  return { bytes: frames.length === 1 ? only : Buffer.concat(frames), events: frames.length, ...end }
+  const joined = frames.length === 1 ? only : Buffer.concat(frames)
+  return { bytes: joined, events: frames.length, sequences: sequencesOf(events), ...end }
+}
+
+function sequencesOf(events: readonly StoredEvent[]): number[] {
+  return events.map(({ sequence }) => sequence)
 }
 
 /** Builds and caches the frame batches of a node. */
@@ -115,7 +123,7 @@ export class FrameBatches {
         ...(caller !== undefined && { caller }),
       })
       const bytes = Buffer.concat(framing.events(events, this.#clock.now()))
-      return { bytes, events: events.length, position, cursor }
+      return { bytes, events: events.length, sequences: sequencesOf(events), position, cursor }
     } finally {
       // The readers that wait for this batch retain it within this tick.
       void yieldToEventLoop().then(() => reservation.end())

@@ -6,11 +6,13 @@ import type { Reader } from '../../archive/reading/reader.ts'
 import { type LocalGap, resumeAt } from '../../archive/reading/resume.ts'
 import { GAP_OPENED } from '../../core/event.ts'
 import type { Filter } from '../../core/filter/filter.ts'
+import type { Caller } from '../../http/auth.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { TimerEntry, TimerWheel } from '../limits/timer-wheel.ts'
 import type { CaughtUpReader, FanoutIndex, ReaderGroup } from './fanout-index.ts'
 import type { FrameBatch, FrameBatches } from './frame-batches.ts'
 import type { Framing } from './framing.ts'
+import type { RecentSends } from './recent-sends.ts'
 import type { SocketWriter } from './socket-writer.ts'
 import type { StreamAccount } from './stream-account.ts'
 
@@ -45,6 +47,7 @@ export interface SessionParts {
   frameBatches: FrameBatches
   fanoutIndex: FanoutIndex
   timerWheel: TimerWheel
+  recentSends: Pick<RecentSends, 'note'>
   clock: Clock
   /** Aborts when the node stops: sessions read nothing more, and their streams are closed one by one. */
   stopping: AbortSignal
@@ -62,6 +65,7 @@ export class Session implements CaughtUpReader, TimerEntry {
   readonly #group: ReaderGroup
   readonly #endsMs: number
   readonly #caller: string | undefined
+  readonly #tenant: string | null
   #epoch: string | null
   #position: number
   /** The resume point at the position; the client's own cursor if that is ahead of this replica. */
@@ -78,18 +82,26 @@ export class Session implements CaughtUpReader, TimerEntry {
   #readableMs: number | null = null
   #writtenMs: number
 
-  /** `opening`: frames to send first. `caller`: the id of the client's token. `endsMs`: when the client is asked to reconnect, so that load spreads over nodes. */
+  /** `opening`: frames to send first. `caller`: the id and the tenant of the client's token. `endsMs`: when the client is asked to reconnect, so that load spreads over nodes. */
   constructor(
     parts: SessionParts,
     client: SessionClient,
-    options: { filter: Filter | null; start: SessionStart; opening: Buffer; endsMs: number; caller?: string },
+    options: {
+      filter: Filter | null
+      start: SessionStart
+      opening: Buffer
+      endsMs: number
+      caller?: Pick<Caller, 'tokenId' | 'tenant'> | undefined
+    },
   ) {
-    const { filter, start, opening, endsMs, caller } = options
+    const { filter, start, opening, endsMs } = options
+    const caller = options.caller?.tokenId
     this.#parts = parts
     this.#client = client
     this.#group = parts.fanoutIndex.join(filter, client.framing.shared, caller)
     this.#endsMs = endsMs
     this.#caller = caller
+    this.#tenant = options.caller?.tenant ?? null
     this.#epoch = start.epoch
     this.#position = start.after
     this.#cursor = start.cursor
@@ -105,13 +117,32 @@ export class Session implements CaughtUpReader, TimerEntry {
     this.#read()
   }
 
+  /** null = every event. */
+  get filter(): Filter | null {
+    return this.#group.filter
+  }
+
+  /** The epoch that `position` belongs to. */
+  get epoch(): string | null {
+    return this.#epoch
+  }
+
+  /** Whether it has caught up with the log once, and said so. */
+  get isLive(): boolean {
+    return this.#isLive
+  }
+
+  /** The sequence up to which everything that matches was written. */
+  get position(): number {
+    const { fanoutIndex, reader } = this.#parts
+    const isScanned = this.#isWaiting && this.#epoch === reader.epoch
+    return isScanned ? Math.max(this.#position, fanoutIndex.scannedTo) : this.#position
+  }
+
   /** The resume point after all that was written. */
   get cursor(): string {
-    const { fanoutIndex, reader } = this.#parts
-    if (this.#isWaiting && this.#epoch === reader.epoch && fanoutIndex.scannedTo > this.#position) {
-      return reader.cursorAt(fanoutIndex.scannedTo)
-    }
-    return this.#cursor
+    const { position } = this
+    return position > this.#position ? this.#parts.reader.cursorAt(position) : this.#cursor
   }
 
   /** Stops reading and writing. Callable twice. */
@@ -229,8 +260,8 @@ export class Session implements CaughtUpReader, TimerEntry {
     return framing.shared.events([{ type: GAP_OPENED, ...localGap }], this.#parts.clock.now())
   }
 
-  #take({ bytes, events, position, cursor }: FrameBatch): void {
-    const { reader } = this.#parts
+  #take({ bytes, events, sequences, position, cursor }: FrameBatch): void {
+    const { reader, recentSends } = this.#parts
     if (reader.oldest - 1 > this.#position) return this.#end('fell_behind')
     this.#isAhead = position > reader.latest
     const hasCaughtUp = position === reader.latest
@@ -241,6 +272,8 @@ export class Session implements CaughtUpReader, TimerEntry {
       this.#send([bytes, ...(becomesLive ? this.#client.framing.live(this.#cursor) : [])])
     }
     if (events > 0) this.#client.account.onSent(events, this.#isLive ? this.#readableMs : null)
+    if (events > 0 && this.#isLive && this.#tenant !== null)
+      recentSends.note(this.#tenant, this.#epoch ?? '', sequences, this.#writtenMs)
     this.#isLive ||= hasCaughtUp
     if (this.#isAhead) this.#wait(this.#parts.fanoutIndex.ahead)
     else if (hasCaughtUp) this.#wait(this.#group.caughtUp)

@@ -2,11 +2,11 @@
  * Writes the frames of one stream to its socket and detects slow and stalled clients. A stall is detected by what the
  * kernel takes, also of one long write.
  */
-import { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { SendBuffers } from '../../http/bounds/send-buffers.ts'
 import type { StallWatch, WatchedSocket } from '../../http/bounds/stall-watch.ts'
 import { writeChunk } from '../../http/long-answer.ts'
+import { ServerResponse } from '../../lifecycle/node-http.ts'
 import type { TickBudget } from '../limits/tick-budget.ts'
 
 /** A socket or HTTP response. `writableLength` is what the kernel has not taken, bytes. */

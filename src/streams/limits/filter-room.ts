@@ -1,31 +1,38 @@
 /**
- * Limits the bytes of large stream filters, per token and in all: a filter of ten thousand identifiers takes a megabyte of
- * memory in the index. Small filters are bounded by the number of streams.
+ * Limits the bytes of stream filters, per token and in all: a filter of ten thousand identifiers takes 0.7 MB of memory in
+ * the index, and a token may have thousands of smaller ones.
  */
 import type { Filter } from '../../core/filter/filter.ts'
 import { settingsCaller } from '../../http/auth.ts'
 
-/** Most JSON of the different filters of one token, and of all: each byte takes some five of memory. */
+/** Most JSON of the different filters of one token, and of all: each byte takes seven of memory, up to 13 in short names. */
 const TOKEN_BYTES = 8 * 1024 * 1024
 const ALL_BYTES = 64 * 1024 * 1024
-/** Filters up to this size are not counted. */
-const SMALL_BYTES = 2048
+/** Filters up to this size are counted for their token only, so that no large ones of others keep them out. */
+const SMALL_BYTES = 256
 
 /** Whose room is used up: the token's, or the node's. */
 export type NoFilterRoom = 'token_full' | 'full'
 
-/** What a large filter takes. */
+/** A filter that streams of a token use. */
 interface Held {
   bytes: number
-  /** Streams of the token with this filter. */
   streams: number
 }
 
-/** The large filters that the streams of a node use, by token. A filter counts once for each token that uses it. */
+/** The filters of a token by their keys, and the sum of their bytes. */
+interface TokenFilters {
+  bytes: number
+  readonly filters: Map<string, Held>
+}
+
+/** The filters that the streams of a node use, by token. A filter counts once for each token that uses it. */
 export class FilterRoom {
-  readonly #byToken = new Map<string, Map<string, Held>>()
+  readonly #byToken = new Map<string, TokenFilters>()
   readonly #tokenBytes: number
   readonly #allBytes: number
+  /** Of all filters that are not small. */
+  #bytes = 0
 
   /** Limits smaller than the usual are for tests. */
   constructor({ tokenBytes = TOKEN_BYTES, allBytes = ALL_BYTES } = {}) {
@@ -38,43 +45,49 @@ export class FilterRoom {
    * settings has the room of all.
    */
   refusal(token: string, key: string, filter: Filter | null): NoFilterRoom | null {
-    const bytes = sizeOf(filter)
     const own = this.#byToken.get(token)
-    if (bytes === 0 || own?.has(key)) return null
+    if (filter === null || own?.filters.has(key)) return null
+    const bytes = sizeOf(filter)
     const hasShare = token !== settingsCaller.tokenId
-    if (hasShare && bytesOf(own) + bytes > this.#tokenBytes) return 'token_full'
-    const all = [...this.#byToken.values()].reduce((sum, one) => sum + bytesOf(one), 0)
-    return all + bytes > this.#allBytes ? 'full' : null
+    if (hasShare && (own?.bytes ?? 0) + bytes > this.#tokenBytes) return 'token_full'
+    return this.#bytes + sharedBytes(bytes) > this.#allBytes ? 'full' : null
   }
 
   /** Counts a stream of that token with this filter. */
   add(token: string, key: string, filter: Filter | null): void {
+    if (filter === null) return
+    const own = this.#byToken.get(token) ?? { bytes: 0, filters: new Map<string, Held>() }
+    this.#byToken.set(token, own)
+    const held = own.filters.get(key)
+    if (held !== undefined) {
+      held.streams += 1
+      return
+    }
     const bytes = sizeOf(filter)
-    if (bytes === 0) return
-    const own = this.#byToken.get(token) ?? new Map<string, Held>()
-    const { streams } = own.get(key) ?? { streams: 0 }
-    this.#byToken.set(token, own.set(key, { bytes, streams: streams + 1 }))
+    own.filters.set(key, { bytes, streams: 1 })
+    own.bytes += bytes
+    this.#bytes += sharedBytes(bytes)
   }
 
   /** Ends what `add` counted. */
   remove(token: string, key: string): void {
     const own = this.#byToken.get(token)
-    const held = own?.get(key)
+    const held = own?.filters.get(key)
     if (own === undefined || held === undefined) return
     held.streams -= 1
-    if (held.streams === 0) own.delete(key)
-    if (own.size === 0) this.#byToken.delete(token)
+    if (held.streams > 0) return
+    own.filters.delete(key)
+    own.bytes -= held.bytes
+    this.#bytes -= sharedBytes(held.bytes)
+    if (own.filters.size === 0) this.#byToken.delete(token)
   }
 }
 
-/** Bytes of a filter that is counted, else 0. */
-function sizeOf(filter: Filter | null): number {
-  const bytes = filter === null ? 0 : JSON.stringify(filter).length
-  return bytes > SMALL_BYTES ? bytes : 0
+function sizeOf(filter: Filter): number {
+  return JSON.stringify(filter).length
 }
 
-function bytesOf(filters: ReadonlyMap<string, Held> | undefined): number {
-  let sum = 0
-  for (const { bytes } of filters?.values() ?? []) sum += bytes
-  return sum
+/** What a filter of that size takes of the room of all. */
+function sharedBytes(bytes: number): number {
+  return bytes > SMALL_BYTES ? bytes : 0
 }

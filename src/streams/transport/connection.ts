@@ -5,23 +5,22 @@ import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { Caller } from '../../http/auth.ts'
 import type { StreamCloseCode } from '../../obs/metrics.ts'
-import { HEARTBEAT_MS, type SessionEnd } from '../fanout/session.ts'
+import type { OpenStream } from '../fanout/open-streams.ts'
+import { HEARTBEAT_MS, type Session, type SessionEnd } from '../fanout/session.ts'
 import { type Output, SocketWriter, type WriterOwner } from '../fanout/socket-writer.ts'
 import { startAt } from '../fanout/start.ts'
 import { StreamAccount } from '../fanout/stream-account.ts'
 import { CommandRate, MAX_COMMANDS_A_SECOND } from '../limits/command-rate.ts'
 import type { TokenBound } from '../limits/token-expiry.ts'
 import { idOf, parseMessage, readStreamCommand, type StreamCommand } from './commands.ts'
-import type { Stoppable, StreamContext } from './context.ts'
+import type { StreamContext } from './context.ts'
 import type { HandshakeCredential, PresentedCredential } from './identity.ts'
 import { KeepAlive, type KeepAlivePeer } from './keep-alive.ts'
 import { type CloseCode, closeReason, errorNames, protocolCode, StreamRefusal, tooLarge } from './refusal.ts'
 import { MAX_SUBSCRIPTIONS, type Subscribe, type Subscriber, Subscriptions } from './subscriptions.ts'
+import { boundUnauthenticated } from './unauthenticated-bounds.ts'
 import type { MessageFraming, Subprotocol } from './ws-frames.ts'
 
-/** Bytes that a client may send before it has authenticated, frame headers included. */
-const MAX_BYTES_BEFORE_AUTH = 4 * 1024
-const AUTH_TIMEOUT_MS = 10_000
 /** Largest message, bytes. */
 export const MAX_MESSAGE_BYTES = 256 * 1024
 /** How long a client that is unauthenticated, or took nothing for 30 s, has to answer a close, ms. */
@@ -36,6 +35,8 @@ export interface ConnectionOptions {
   /** The socket under the WebSocket. Whole frames are written to it directly, which is safe without compression. */
   socket: Duplex & Output
   subprotocol: Subprotocol
+  /** The client's address as it is counted; empty where it cannot be read. */
+  remote: string
   framing: MessageFraming
   /** Finds the caller of a credential. Throws StreamRefusal. */
   identify: (presented: PresentedCredential) => Caller
@@ -52,7 +53,9 @@ export function serveConnection(options: ConnectionOptions): void {
   new Connection(options).open()
 }
 
-class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, Stoppable {
+class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, OpenStream {
+  /** Owned by the list of open streams. */
+  number = 0
   readonly #options: ConnectionOptions
   readonly framing: MessageFraming
   readonly account: StreamAccount
@@ -81,7 +84,7 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
     const { context, socket } = options
     this.#options = options
     this.framing = options.framing
-    this.account = new StreamAccount(context, 'ws')
+    this.account = new StreamAccount(context, 'ws', options.remote)
     this.writer = new SocketWriter(socket, 'socket', context, this)
     this.#keepAlive = new KeepAlive(context.timerWheel, context.chance, this)
   }
@@ -95,7 +98,18 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
     webSocket.on('close', this.#onClosed)
     context.open.add(this)
     if (presented !== null) this.#enqueue(async () => await this.#admit(identify(presented)))
-    else this.#bindUnauthenticated()
+    else {
+      const { socket } = this.#options
+      this.#liftBounds = boundUnauthenticated(socket, context.clock, (refusal) => this.#refuse(refusal, null))
+    }
+  }
+
+  get caller(): Caller | null {
+    return this.#identity?.caller ?? null
+  }
+
+  sessions(): Iterable<[string | null, Session]> {
+    return this.#subscriptions?.all() ?? []
   }
 
   get isReadPaused(): boolean {
@@ -139,6 +153,10 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
   onTokenEnded(): void {
     const detail = 'this token was deleted or has expired'
     if (!this.#isOver) this.#refuse(new StreamRefusal(402, detail, 4001), null)
+  }
+
+  onDeleted(): void {
+    this.#close(4007, 'ended on request, by DELETE /v1/streams/{id}')
   }
 
   onNodeStops(): void {
@@ -221,12 +239,13 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
     if (this.#isOver) return
     const freeSlot = context.tokenSlots.take(caller)
     if (freeSlot === null) {
-      throw new StreamRefusal(406, `this token has ${context.tokenSlots.limit} streams already`, 4006)
+      const detail = `this token has ${context.tokenSlots.limit} streams already; end one, or use another token`
+      throw new StreamRefusal(406, detail, 4006)
     }
     this.#identity = { caller, freeSlot }
     context.tokenExpiry.add(caller.ended, this)
     this.#keepAlive.start()
-    this.#liftBounds()
+    this.#endBounds()
     onAuthenticated()
     this.#control('authenticated', {})
     if (!(await this.#replicaComplete())) return
@@ -252,7 +271,7 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
     this.#subscriptions.stop(command.id)
     // Wait for the client to take the old subscription's frames, so that re-subscribing cannot pile them up.
     if (this.writer.isFull) await this.#allTaken()
-    if (!this.#isOver) this.#subscriptions.begin(command, found.start, caller)
+    if (!this.#isOver) this.#subscriptions.begin(command, found.start, this.#identity?.caller)
   }
 
   #unsubscribe(id: string | null): void {
@@ -330,27 +349,6 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
     webSocket.close(code, closeReason(reason, cursor))
   }
 
-  /** Bounds the bytes that an unauthenticated client may send, and its time to authenticate. */
-  #bindUnauthenticated(): void {
-    const { context, socket } = this.#options
-    let bytes = 0
-    const count = (chunk: Buffer): void => {
-      bytes += chunk.length
-      if (bytes > MAX_BYTES_BEFORE_AUTH) {
-        this.#refuse(tooLarge(MAX_BYTES_BEFORE_AUTH, ' before authentication'), null)
-      }
-    }
-    const cancel = context.clock.after(AUTH_TIMEOUT_MS, () =>
-      this.#refuse(new StreamRefusal(404, 'no authentication within 10 s of connecting', 4001), null),
-    )
-    socket.on('data', count)
-    this.#liftBounds = () => {
-      cancel()
-      socket.off('data', count)
-      this.#liftBounds = nothing
-    }
-  }
-
   /** Runs the command after all earlier ones, if the connection is not over by then. Reading pauses until it is done. */
   #enqueue(command: () => Promise<void>): void {
     this.#pauseReading()
@@ -362,6 +360,12 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
       }
       this.#resumeReading()
     })
+  }
+
+  /** Ends the bounds of an unauthenticated client; callable again. */
+  #endBounds(): void {
+    this.#liftBounds()
+    this.#liftBounds = nothing
   }
 
   #pauseReading(): void {
@@ -379,7 +383,7 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
   #finish(): void {
     if (!this.#isOver && this.writer.isFull) this.account.onSlow(false)
     this.#isOver = true
-    this.#liftBounds()
+    this.#endBounds()
     this.#subscriptions?.stopAll()
     this.#waiting?.abort()
     this.#onTaken()

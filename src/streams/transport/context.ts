@@ -12,6 +12,8 @@ import type { Logger } from '../../obs/logger.ts'
 import { FanoutIndex } from '../fanout/fanout-index.ts'
 import { FrameBatches } from '../fanout/frame-batches.ts'
 import type { EventFraming } from '../fanout/framing.ts'
+import { OpenStreams } from '../fanout/open-streams.ts'
+import { RecentSends } from '../fanout/recent-sends.ts'
 import type { StreamMetrics } from '../fanout/stream-account.ts'
 import { TickBudget } from '../limits/tick-budget.ts'
 import { TimerWheel } from '../limits/timer-wheel.ts'
@@ -27,11 +29,6 @@ export interface ContextOptions {
   logger: Logger
   /** Places and memory, shared with pulls. */
   limits: ReaderLimits
-}
-
-/** A stream that is closed when the node stops. */
-export interface Stoppable {
-  onNodeStops(): void
 }
 
 /** What all streams of a node share. */
@@ -60,13 +57,15 @@ export function createContext(options: ContextOptions, stopping: AbortSignal) {
     fanoutIndex,
     timerWheel: new TimerWheel(clock, tickBudget),
     tokenExpiry: new TokenExpiry(tickBudget),
+    /** To which streams the newest events were written. */
+    recentSends: new RecentSends(clock),
     /** @throws StreamRefusal 410 where there is no room for this filter of a WebSocket */
     checkFilterRoom(token: string, filter: Filter | null, framing: EventFraming): void {
       const noRoom = fanoutIndex.roomRefusal(token, filter, framing)
       if (noRoom !== null) throw new StreamRefusal(410, noFilterRoomReason(noRoom))
     },
     /** All open streams. */
-    open: new Set<Stoppable>(),
+    open: new OpenStreams(),
     /** A random delay after which a client that is sent away should reconnect, ms. */
     reconnectInMs: () => Math.round(chance() * RECONNECT_SPREAD_MS),
     /** A random time at which a new stream's lifetime is over, ms since 1970. */

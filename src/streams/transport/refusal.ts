@@ -25,7 +25,9 @@ export type ErrorNumber = keyof typeof errorNames
  * Codes that the bridge closes with. 40xx: do not reconnect; 41xx: reconnect later; 42xx: reconnect at once; below 4000 those
  * of the protocol: 1003 for a binary message, 1009 for one that is too large, 1011 for a fault of the bridge.
  */
-export const closeCodes = [1003, 1009, 1011, 4001, 4003, 4006, 4010, 4100, 4108, 4129, 4200, 4201] as const
+export const closeCodes = [
+  1003, 1009, 1011, 4001, 4003, 4006, 4007, 4010, 4100, 4108, 4129, 4200, 4201,
+] as const
 /** One of these codes. */
 export type CloseCode = (typeof closeCodes)[number]
 
@@ -116,6 +118,10 @@ export const closeMeanings: Readonly<
   },
   4003: { meaning: 'The token lacks the scope `events:read`.', comeBack: 'never' },
   4006: { meaning: 'Too many streams of this token.', comeBack: 'never' },
+  4007: {
+    meaning: 'Ended on request, by `DELETE /v1/streams/{id}`.',
+    comeBack: 'never',
+  },
   4010: { meaning: 'The cursor is none of this bridge, or older than what is kept.', comeBack: 'never' },
   4100: {
     meaning: 'No place for you on this node, or it cannot judge tokens and tickets yet.',

@@ -2,24 +2,27 @@
  * Serves one stream of server-sent events from its response head to its end. It ends when the client stalls, the token expires
  * or the node stops.
  */
-import { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Filter } from '../../core/filter/filter.ts'
 import type { Caller } from '../../http/auth.ts'
 import { endLongAnswer } from '../../http/long-answer.ts'
+import { ServerResponse } from '../../lifecycle/node-http.ts'
 import type { StreamCloseCode } from '../../obs/metrics.ts'
+import type { OpenStream } from '../fanout/open-streams.ts'
 import { Session, type SessionClient, type SessionEnd, type SessionStart } from '../fanout/session.ts'
 import { SocketWriter, type WriterOwner } from '../fanout/socket-writer.ts'
 import { StreamAccount } from '../fanout/stream-account.ts'
 import type { TokenBound } from '../limits/token-expiry.ts'
-import type { Stoppable, StreamContext } from './context.ts'
+import type { StreamContext } from './context.ts'
 import { RETRY_FRAME, sseFraming } from './sse-frames.ts'
 
 /** One stream of server-sent events. */
-export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppable {
+export class SseStream implements WriterOwner, SessionClient, TokenBound, OpenStream {
+  /** Owned by the list of open streams. */
+  number = 0
   readonly #context: StreamContext
   readonly #response: Socket | ServerResponse
-  readonly #caller: Caller
+  readonly caller: Caller
   readonly #freeSlots: () => void
   readonly framing = sseFraming
   readonly account: StreamAccount
@@ -28,18 +31,17 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
   #isOver = false
   #code: StreamCloseCode = 'client'
 
-  /** `freeSlots` is called once, when the stream is over. */
+  /** `remote`: the client's address as it is counted. `freeSlots` is called once, when the stream is over. */
   constructor(
     context: StreamContext,
     response: Socket | ServerResponse,
-    caller: Caller,
-    freeSlots: () => void,
+    { caller, remote, freeSlots }: { caller: Caller; remote: string; freeSlots: () => void },
   ) {
     this.#context = context
     this.#response = response
-    this.#caller = caller
+    this.caller = caller
     this.#freeSlots = freeSlots
-    this.account = new StreamAccount(context, 'sse')
+    this.account = new StreamAccount(context, 'sse', remote)
     const kind = response instanceof ServerResponse ? 'response' : 'chunked'
     this.writer = new SocketWriter(response, kind, context, this)
   }
@@ -47,13 +49,13 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
   /** Begins the session. `latestEndMs`: when it ends at the latest, ms since 1970. */
   start(filter: Filter | null, start: SessionStart, latestEndMs: number): void {
     this.#context.open.add(this)
-    this.#context.tokenExpiry.add(this.#caller.ended, this)
+    this.#context.tokenExpiry.add(this.caller.ended, this)
     this.#response.on('close', this.#finish)
     const endsMs = Math.min(this.#context.endsMs(), latestEndMs)
     this.#session = new Session(this.#context, this, {
       ...{ filter, start, endsMs },
       opening: RETRY_FRAME,
-      caller: this.#caller.tokenId,
+      caller: this.caller,
     })
     this.#session.start()
   }
@@ -95,6 +97,17 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
     if (!this.#isOver) this.#end('4006')
   }
 
+  /** Its one session, which has no id. */
+  sessions(): [null, Session][] {
+    return this.#session === null ? [] : [[null, this.#session]]
+  }
+
+  onDeleted(): void {
+    if (this.#isOver) return
+    this.#end('4007')
+    if (this.writer.isFull) this.#response.destroy()
+  }
+
   onNodeStops(): void {
     if (this.#isOver) return
     this.writer.write(Buffer.concat(this.framing.goingAway(this.#context.reconnectInMs())))
@@ -114,8 +127,8 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, Stoppa
     this.#session?.stop()
     this.#context.open.delete(this)
     if (this.writer.isFull) this.account.onSlow(false)
-    this.#context.tokenExpiry.remove(this.#caller.ended, this)
-    this.account.close(this.#code, this.#caller)
+    this.#context.tokenExpiry.remove(this.caller.ended, this)
+    this.account.close(this.#code, this.caller)
     this.#freeSlots()
   }
 }

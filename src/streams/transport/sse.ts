@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { parseFilterQuery } from '../../core/filter/filter-query.ts'
-import type { Caller } from '../../http/auth.ts'
+import { bearerHeader, type Caller } from '../../http/auth.ts'
 import { beginLongAnswer, endLongAnswer } from '../../http/long-answer.ts'
 import { Query } from '../../http/parameters.ts'
 import { EVENT_STREAM_HEADERS, HttpProblem, retryLater, tooOld } from '../../http/problem.ts'
@@ -67,7 +67,7 @@ const TICKET = 'ticket'
 const COME_BACK = 'retry: 5000\n\n'
 
 function ticketOf({ url = '', headers }: IncomingMessage): string | null {
-  return headers.authorization === undefined ? new Query(url, []).params.get(TICKET) : null
+  return bearerHeader(headers) === undefined ? new Query(url, []).params.get(TICKET) : null
 }
 
 /** The caller of a ticket, whose session is noted; null without one. */
@@ -112,7 +112,10 @@ async function handle(context: StreamContext, call: Call, eventSources: EventSou
     const answer = await beginLongAnswer(call.response, EVENT_STREAM_HEADERS)
     const isOver = call.caller.ended.aborted || context.stopping.aborted || answer.destroyed
     if (isOver) endLongAnswer(answer)
-    else stream = new SseStream(context, answer, call.caller, freeSlots)
+    else {
+      const remote = context.remoteOf(call.request)
+      stream = new SseStream(context, answer, { caller: call.caller, remote, freeSlots })
+    }
     if (stream !== null && session !== undefined) replaceOpen(session.key, stream, answer, eventSources)
     stream?.start(filter, start.start, session?.endsMs ?? Number.POSITIVE_INFINITY)
   } finally {
@@ -151,7 +154,10 @@ function takeSlots(
   if (freeTokenSlot === null) {
     freeSlot()
     metrics.streamCloses.add({ transport: 'sse', code: '4006' })
-    throw retryLater('too_many', `this token has ${tokenSlots.limit} streams already`)
+    throw retryLater(
+      'too_many',
+      `this token has ${tokenSlots.limit} streams already; end one, or use another token`,
+    )
   }
   return () => {
     freeSlot()
@@ -163,7 +169,7 @@ function readParameters({ query, request }: Call): { filter: Filter | null; from
   const filter = parseFilterQuery(query.params)
   const after = query.text('after')
   const sinceMs = query.timeMs('since')
-  if (query.text(TICKET) !== null && request.headers.authorization !== undefined) {
+  if (query.text(TICKET) !== null && bearerHeader(request.headers) !== undefined) {
     query.refuse(TICKET, 'cannot be combined with an Authorization header; give one of them')
   }
   const tail = query.integer('tail', { low: 1, high: MAX_TAIL, otherwise: 0 })

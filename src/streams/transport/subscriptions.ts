@@ -2,6 +2,7 @@
  * Holds the subscriptions of one WebSocket, each under an id that the client gives: begins, replaces and ends them, and gives each
  * its turn when the client has taken everything.
  */
+import type { Caller } from '../../http/auth.ts'
 import type { Framing } from '../fanout/framing.ts'
 import { Session, type SessionClient, type SessionEnd, type SessionStart } from '../fanout/session.ts'
 import type { StreamCommand } from './commands.ts'
@@ -49,8 +50,8 @@ export class Subscriptions {
     return this.#subscriber.framing.forSubscription(id, isFirst)
   }
 
-  /** Begins a subscription, after `stop` of the one with the same id. `caller`: the id of the token. */
-  begin({ id, filter, from }: Subscribe, start: SessionStart, caller: string): void {
+  /** Begins a subscription, after `stop` of the one with the same id. `caller`: whose it is. */
+  begin({ id, filter, from }: Subscribe, start: SessionStart, caller: Caller | undefined): void {
     const subscriber = this.#subscriber
     const framing = this.framingOf(id)
     if (this.#sessions.size === 0) this.#firstId = id
@@ -82,6 +83,11 @@ export class Subscriptions {
   /** Ends all of them. `cursor` stays. */
   stopAll(): void {
     for (const session of this.#sessions.values()) session.stop()
+  }
+
+  /** All of them, by their ids. */
+  all(): Iterable<[string | null, Session]> {
+    return this.#sessions
   }
 
   /** The client has taken everything. The first subscription to read may fill the writer again, so each time another is first. */

@@ -5,6 +5,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { isLoopback } from '../../core/ip.ts'
+import { bearerHeader } from '../../http/auth.ts'
 import { type ConnectionSlots, createConnectionSlots } from '../../http/bounds/connection-slots.ts'
 import { checkUrl } from '../../http/limits.ts'
 import { Query } from '../../http/parameters.ts'
@@ -31,6 +33,8 @@ export interface WebSocketOptions {
   credentials: Credentials
   /** Exact browser origins that may connect. */
   corsOrigins: readonly string[]
+  /** Whether this process serves pages of its own, which may connect too: the role `console`. */
+  servesPages: boolean
   /** The state of the upstream, for heartbeats. */
   upstream: () => UpstreamSnapshot
   /** Rates of requests, of which a handshake is one of its address; absent: no limits. */
@@ -78,6 +82,8 @@ export const webSocketRoute: Route = {
     },
   },
   problems: ['upgrade_required', 'origin_refused'],
+  // No session of a browser opens a stream.
+  identify: () => null,
   handle: async () => {
     throw upgradeRequired(
       'this path serves WebSockets; GET /v1/events serves the same events over plain HTTP',
@@ -166,6 +172,7 @@ export class WebSocketUpgrade implements Upgrade {
       // An upgraded connection of node:http is a net.Socket, typed as less.
       socket: socket as Duplex & Output,
       subprotocol,
+      remote: context.remoteOf(request),
       framing: this.#framingOf(subprotocol),
       identify: (credential) => identify(credential, this.#options.credentials),
       presented,
@@ -194,6 +201,20 @@ export class WebSocketUpgrade implements Upgrade {
   }
 }
 
+/** Whether pages of an origin may connect: those of the settings, and those that the bridge serves itself. */
+function isAllowed(
+  origin: string,
+  host: string | undefined,
+  { corsOrigins, servesPages }: Pick<WebSocketOptions, 'corsOrigins' | 'servesPages'>,
+): boolean {
+  if (corsOrigins.includes(origin)) return true
+  const page = URL.parse(origin)
+  if (!servesPages || host === undefined || page?.origin !== origin) return false
+  // Without TLS any name may have been made to lead here; a certificate proves it.
+  const isProven = page.protocol === 'https:' || (page.protocol === 'http:' && isLoopback(page.hostname))
+  return isProven && URL.parse(`${page.protocol}//${host}`)?.host === page.host
+}
+
 /**
  * The credential of a handshake; null where it has none.
  * @throws HttpProblem for a request that must not become a WebSocket
@@ -201,11 +222,11 @@ export class WebSocketUpgrade implements Upgrade {
 function readHandshake(
   { url = '', headers }: IncomingMessage,
   { stopping }: StreamContext,
-  { corsOrigins }: WebSocketOptions,
+  options: WebSocketOptions,
 ): HandshakeCredential | null {
   checkUrl(url)
   if (stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
-  if (headers.origin !== undefined && !corsOrigins.includes(headers.origin)) {
+  if (headers.origin !== undefined && !isAllowed(headers.origin, headers.host, options)) {
     throw new HttpProblem(
       'origin_refused',
       `pages of ${headers.origin.slice(0, 100)} may not connect; BRIDGE_CORS_ORIGINS lists who may`,
@@ -213,14 +234,17 @@ function readHandshake(
   }
   const query = new Query(url, [TICKET])
   const ticket = query.text(TICKET)
-  if (ticket !== null && headers.authorization !== undefined) {
+  // A program that sends another scheme is told so; a browser, which names its page's origin, sends it for a proxy.
+  const isBrowser = headers.origin !== undefined
+  const header = ticket === null && !isBrowser ? headers.authorization : bearerHeader(headers)
+  if (ticket !== null && header !== undefined) {
     query.refuse(TICKET, 'cannot be combined with an Authorization header; give one of them')
   }
   query.check()
   if (headers['sec-websocket-version'] !== VERSION) {
     throw upgradeRequired(`this server speaks version ${VERSION} of the WebSocket protocol`)
   }
-  if (headers.authorization !== undefined) return { header: headers.authorization }
+  if (header !== undefined) return { header }
   return ticket === null ? null : { ticket }
 }
 

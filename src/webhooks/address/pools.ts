@@ -1,7 +1,7 @@
 /**
- * Keeps open connections for later webhook deliveries, by origin and address, idle for four seconds at most. The
- * connection used last is reused first and found without a search; undici's Pool would look at all busy ones, hundreds
- * in a burst.
+ * Keeps open connections for later webhook deliveries, by origin and address, idle for four seconds at most, and only
+ * as many as the process may have. The connection used last is reused first and found without a search; undici's Pool
+ * would look at all busy ones, hundreds in a burst.
  */
 import { Client, type Dispatcher } from 'undici'
 import { ConnectFault } from './connect-fault.ts'
@@ -29,6 +29,8 @@ export type Pools = ReturnType<typeof createPools>
 
 /** A client of undici has one socket at a time; it opens another where that one ended. */
 interface Connection {
+  /** Origin and address. */
+  key: string
   client: Client
   /** When it was given back last, ms since 1970. */
   idleSinceMs: number
@@ -36,32 +38,67 @@ interface Connection {
   idledMs: number
 }
 
-interface Entry {
-  /** Those there are. */
-  connections: Set<Connection>
-  /** Of them, those that nobody has; the one used last is the last. */
-  idle: Connection[]
-  cancelEnd: (() => void) | null
+/** What pools need. */
+export interface PoolsOptions extends ConnectOptions {
+  /** Each connection takes an open file, also while it idles: where there are so many, a new one ends the one that has idled longest. */
+  mostConnections: number
 }
 
 /** Pools of their own; nothing is shared with other parts of the process. */
-export function createPools(options: ConnectOptions) {
-  const entries = new Map<string, Entry>()
+export function createPools(options: PoolsOptions) {
+  const { clock, mostConnections } = options
+  const open = new Set<Connection>()
+  /** Of them, those that nobody has; the one that has idled longest is the first. */
+  const idle = new Set<Connection>()
+  /** The same by origin and address, in the same order. */
+  const idleByKey = new Map<string, Connection[]>()
   const stop = new AbortController()
-  const end = async (key: string, { connections }: Entry): Promise<void> => {
-    entries.delete(key)
-    await Promise.all([...connections].map(({ client }) => client.destroy()))
+  let cancelTimer: (() => void) | null = null
+
+  const end = async (connection: Connection): Promise<void> => {
+    open.delete(connection)
+    await connection.client.destroy()
   }
-  const release = (key: string, entry: Entry, connection: Connection, next: 'again' | 'end'): void => {
-    if (next === 'again') {
-      connection.idleSinceMs = options.clock.now()
-      entry.idle.push(connection)
-    } else {
-      entry.connections.delete(connection)
-      void connection.client.destroy()
+  const leaveIdle = (connection: Connection): Connection => {
+    const same = idleByKey.get(connection.key) ?? []
+    same.splice(same.lastIndexOf(connection), 1)
+    if (same.length === 0) idleByKey.delete(connection.key)
+    idle.delete(connection)
+    return connection
+  }
+  const endIdle = (): void => {
+    cancelTimer = null
+    for (const connection of idle) {
+      const leftMs = connection.idleSinceMs + KEEP_ALIVE_MS - clock.now()
+      if (leftMs > 0) return endIdleAfter(leftMs)
+      void end(leaveIdle(connection))
     }
-    if (entry.idle.length < entry.connections.size || stop.signal.aborted) return
-    entry.cancelEnd = options.clock.after(KEEP_ALIVE_MS, () => void end(key, entry))
+  }
+  const endIdleAfter = (delayMs: number): void => {
+    // The clock may have been set back.
+    cancelTimer ??= clock.after(Math.min(delayMs, KEEP_ALIVE_MS), endIdle)
+  }
+  const release = (connection: Connection, next: 'again' | 'end'): void => {
+    if (next === 'end' || stop.signal.aborted) return void end(connection)
+    connection.idleSinceMs = clock.now()
+    idle.add(connection)
+    const same = idleByKey.get(connection.key)
+    if (same === undefined) idleByKey.set(connection.key, [connection])
+    else same.push(connection)
+    endIdleAfter(KEEP_ALIVE_MS)
+  }
+  const reuse = (key: string): Connection | null => {
+    const last = idleByKey.get(key)?.at(-1)
+    if (last === undefined) return null
+    last.idledMs = clock.now() - last.idleSinceMs
+    return leaveIdle(last)
+  }
+  const create = (key: string, target: WebhookTarget, address: string): Connection => {
+    const [longest] = idle
+    if (open.size >= mostConnections && longest !== undefined) void end(leaveIdle(longest))
+    const connection = createConnection(key, target, address, options, stop.signal)
+    open.add(connection)
+    return connection
   }
   return {
     /**
@@ -70,35 +107,26 @@ export function createPools(options: ConnectOptions) {
      */
     borrow(target: WebhookTarget, address: string, which: 'any' | 'new' = 'any'): Borrowed {
       const key = `${target.scheme} ${target.host} ${target.port} ${target.allowedNetsOnly} ${address}`
-      const entry: Entry = entries.get(key) ?? { connections: new Set(), idle: [], cancelEnd: null }
-      entries.set(key, entry)
-      entry.cancelEnd?.()
-      entry.cancelEnd = null
-      const idle = which === 'new' ? undefined : entry.idle.pop()
-      const connection = idle ?? createConnection(target, address, options, stop.signal)
-      if (idle !== undefined) idle.idledMs = options.clock.now() - idle.idleSinceMs
-      entry.connections.add(connection)
+      const connection = (which === 'any' ? reuse(key) : null) ?? create(key, target, address)
       return {
         dispatcher: connection.client,
         hadIdled: () => connection.idledMs >= LONG_IDLE_MS,
-        release: (next) => release(key, entry, connection, next),
+        release: (next) => release(connection, next),
       }
     },
-    /** How many origins and addresses have connections, or had some in the last seconds. */
-    size: (): number => entries.size,
+    /** How many connections there are, those that idle too. */
+    size: (): number => open.size,
     /** Ends everything, attempts that are under way too. */
     async close(): Promise<void> {
       stop.abort(new ConnectFault('connect', 'aborted'))
-      const ends = [...entries].map(([key, entry]) => {
-        entry.cancelEnd?.()
-        return end(key, entry)
-      })
-      await Promise.all(ends)
+      cancelTimer?.()
+      await Promise.all([...open].map(end))
     },
   }
 }
 
 function createConnection(
+  key: string,
   target: WebhookTarget,
   address: string,
   options: ConnectOptions,
@@ -122,6 +150,6 @@ function createConnection(
     headersTimeout: 0,
     bodyTimeout: 0,
   })
-  const connection = { client, idleSinceMs: 0, idledMs: 0 }
+  const connection = { key, client, idleSinceMs: 0, idledMs: 0 }
   return connection
 }

@@ -3,6 +3,7 @@
  * from a journal of the log; on the embedded log, the only process writes its attempts directly. Attempts older than a
  * week, or of a deleted endpoint, are removed, and the oldest of the tenant that has most where the file grows too large.
  */
+import type { SearchSlices } from '../../archive/reading/search-slices.ts'
 import { type Backoff, backoffMs } from '../../core/backoff.ts'
 import { isoMillis } from '../../core/dates.ts'
 import { HOUR_MS } from '../../core/durations.ts'
@@ -12,9 +13,10 @@ import type { Journal } from '../../log/journal.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoints } from '../../registry/endpoints.ts'
 import { AttemptFile, type OpenAttemptFile } from './attempt-file.ts'
+import type { KeptAttempt } from './attempt-list.ts'
 import type { AttemptSink } from './attempt-queue.ts'
 import { ATTEMPTS_KEPT_MS, type AttemptPage, type AttemptRecord, readAttemptPage } from './attempt-record.ts'
-import type { AttemptStore } from './attempt-store.ts'
+import type { AttemptStore, KeptDelivery } from './attempt-store.ts'
 
 /** The file in the data directory. */
 export const ATTEMPTS_FILE = 'attempts.db'
@@ -51,6 +53,8 @@ export interface AttemptHistoryOptions {
   /** True where attempts are written directly: no other process needs them, and the file has the only copy. */
   isDirect: boolean
   endpoints: Endpoints
+  /** In which searches by event take turns with all other searches. */
+  searchSlices: SearchSlices
   /** Most bytes of the file; 2 GiB by default. */
   maxBytes?: number
   clock: Clock
@@ -64,8 +68,8 @@ export class AttemptHistory {
   readonly sink: AttemptSink
   readonly #options: AttemptHistoryOptions
   readonly #file: AttemptFile
-  /** Gives the attempts of an endpoint that are not written yet. */
-  #pendingOf = (_endpointId: string): readonly AttemptRecord[] => []
+  /** Gives the attempts of these endpoints that are not written yet. */
+  #pendingOf = (_endpointIds: ReadonlySet<string>): readonly AttemptRecord[] => []
   /** Attempts from the journal that are not written yet. After a crash the journal is read again from the file's position. */
   #held: AttemptRecord[] = []
   /** How long the last direct write kept the process busy. */
@@ -90,23 +94,52 @@ export class AttemptHistory {
   }
 
   /** Lists show the attempts that this gives too, before they are written. */
-  includePending(pendingOf: (endpointId: string) => readonly AttemptRecord[]): void {
+  includePending(pendingOf: (endpointIds: ReadonlySet<string>) => readonly AttemptRecord[]): void {
     this.#pendingOf = pendingOf
   }
 
   /** As `AttemptStore.attempts`. */
   attempts(endpointId: string, query: Parameters<AttemptStore['attempts']>[1]) {
-    return this.#read(endpointId, (store) => store.attempts(endpointId, query))
+    return this.#read([endpointId], (store) => store.attempts(endpointId, query))
+  }
+
+  /** As `AttemptStore.attemptsOfEvent`, in the time slices that all searches share. None once `gone` aborts. */
+  async attemptsOfEvent(
+    endpointId: string,
+    query: Parameters<AttemptStore['attemptsOfEvent']>[1],
+    { gone, caller }: { gone: AbortSignal; caller: string },
+  ): Promise<KeptAttempt[]> {
+    const steps = this.#read([endpointId], (store) => store.attemptsOfEvent(endpointId, query))
+    const takeStep = () => this.#file.use(() => steps.next())
+    while (!gone.aborted) {
+      const step = await this.#options.searchSlices.run(takeStep, caller)
+      if (step.done === true) return step.value
+    }
+    return []
   }
 
   /** As `AttemptStore.deliveries`. */
   deliveries(endpointId: string, query: Parameters<AttemptStore['deliveries']>[1]) {
-    return this.#read(endpointId, (store) => store.deliveries(endpointId, query))
+    return this.#read([endpointId], (store) => store.deliveries(endpointId, query))
+  }
+
+  /** The deliveries of one event of that epoch to these endpoints, by endpoint, as far as attempts of them are kept. */
+  deliveriesOf(
+    endpointIds: readonly string[],
+    { epoch, sequence }: { epoch: string; sequence: number },
+  ): Map<string, KeptDelivery> {
+    return this.#read(endpointIds, (store) => {
+      const found = endpointIds.flatMap((id) => {
+        const delivery = store.delivery(id, epoch, sequence)
+        return delivery === undefined ? [] : [[id, delivery] as const]
+      })
+      return new Map(found)
+    })
   }
 
   /** As `AttemptStore.figures`. */
   figures(endpointId: string, ...query: [sinceMs: number, limit: number]) {
-    return this.#read(endpointId, (store) => store.figures(endpointId, ...query))
+    return this.#read([endpointId], (store) => store.figures(endpointId, ...query))
   }
 
   /** Follows the journal and forgets old attempts until the signal aborts. Rejects only with a fault of the program. */
@@ -125,10 +158,11 @@ export class AttemptHistory {
     this.#file.close()
   }
 
-  #read<T>(endpointId: string, read: (store: AttemptStore) => T): T {
+  #read<T>(endpointIds: readonly string[], read: (store: AttemptStore) => T): T {
     return this.#file.use(({ store }) => {
-      const isOwn = (record: AttemptRecord): boolean => record.endpointId === endpointId
-      const pending = [...this.#held.filter(isOwn), ...this.#pendingOf(endpointId)]
+      const ids = new Set(endpointIds)
+      const isOwn = ({ endpointId }: AttemptRecord): boolean => ids.has(endpointId)
+      const pending = [...this.#held.filter(isOwn), ...this.#pendingOf(ids)]
       if (pending.length > 0) store.write(pending, null)
       this.#held = this.#held.filter((record) => !isOwn(record))
       return read(store)

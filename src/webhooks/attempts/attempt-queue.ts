@@ -90,9 +90,9 @@ export class AttemptQueue {
     this.#writing ??= this.#writeAll()
   }
 
-  /** The attempts of an endpoint that are not durable yet. */
-  pendingOf(endpointId: string): AttemptRecord[] {
-    return [...this.#inHand, ...this.#waiting].filter((record) => record.endpointId === endpointId)
+  /** The attempts of these endpoints that are not durable yet. */
+  pendingOf(endpointIds: ReadonlySet<string>): AttemptRecord[] {
+    return [...this.#inHand, ...this.#waiting].filter(({ endpointId }) => endpointIds.has(endpointId))
   }
 
   /** Writes what waits, for 2 s at most; attempts that are added later are dropped. Never rejects. Callable twice. */

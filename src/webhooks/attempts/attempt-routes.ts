@@ -24,7 +24,7 @@ import {
 /** What the routes need. */
 export interface AttemptRoutesOptions {
   endpoints: Endpoints
-  history: Pick<AttemptHistory, 'attempts' | 'deliveries'>
+  history: Pick<AttemptHistory, 'attempts' | 'attemptsOfEvent' | 'deliveries'>
   /** Its epoch is the one whose deliveries are shown. */
   reader: Pick<Reader, 'epoch'>
 }
@@ -41,11 +41,12 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
         'Attempts to deliver to an endpoint, the newest first: `{data: [{id, eventId, webhookId, attempt, at, status, outcome, durationMs, phase, response}], next}`. A week of them is kept. See [webhooks-replay.md](webhooks-replay.md#attempts-and-deliveries).',
       parameters: {
         ...pageParameters('attempts'),
+        eventId: 'Only attempts to deliver the event of this `id`.',
         outcome: `Only these, comma-separated: ${attemptOutcomes.map((word) => `\`${word}\``).join(', ')}.`,
       },
       answers: { 200: { meaning: 'A page of attempts.', schema: pageOf(attemptSchema) } },
       problems: ['unavailable'],
-      handle: async (call) => listAttempts(call, options),
+      handle: (call) => listAttempts(call, options),
     },
     {
       method: 'GET',
@@ -65,13 +66,19 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
   ]
 }
 
-function listAttempts(call: Call, { endpoints, history }: AttemptRoutesOptions): void {
+async function listAttempts(call: Call, { endpoints, history }: AttemptRoutesOptions): Promise<void> {
   const { id } = endpointOf(call, endpoints)
-  const { query } = call
+  const { query, gone, caller } = call
   const { after: before, limit } = readPageParameters(query, attemptPlace)
   const outcomes = readWords(query, 'outcome', attemptOutcomes)
+  const eventId = query.text('eventId')
   query.check()
-  const found = history.attempts(id, { outcomes, before, limit: limit + 1 })
+  const wanted = { outcomes, before, limit: limit + 1 }
+  const found =
+    eventId === null
+      ? history.attempts(id, wanted)
+      : await history.attemptsOfEvent(id, { ...wanted, eventId }, { gone, caller: caller.tokenId })
+  if (gone.aborted) return
   sendPage(call, found, limit, (one) => attemptView(id, one), attemptPlaceText)
 }
 

@@ -5,7 +5,16 @@
 import { createHash } from 'node:crypto'
 import { type AttemptOutcome, answeredOutcomes, attemptOutcomes } from '../../core/attempt-end.ts'
 import { BridgeError } from '../../errors.ts'
+import type { Steps } from '../../lifecycle/slices.ts'
 import { type Database, openDatabase } from '../../storage/database.ts'
+import {
+  type AttemptPlace,
+  type AttemptQuery,
+  attemptsBefore,
+  type EventAttemptQuery,
+  eventAttempts,
+  type KeptAttempt,
+} from './attempt-list.ts'
 import type { AttemptRecord, AttemptResult } from './attempt-record.ts'
 
 /** The file's `user_version`; a file of another version is begun anew. */
@@ -56,18 +65,11 @@ const PUT_DELIVERY = `
 const PUT_RESPONSE = `
   INSERT INTO responses(endpoint, hash, text, last_ms) VALUES (?, ?, ?, ?)
   ON CONFLICT(endpoint, hash) DO UPDATE SET last_ms = max(last_ms, excluded.last_ms) RETURNING number`
-/** CROSS JOIN makes SQLite scan the attempts, in their order. */
-const LIST_ATTEMPTS = `
-  SELECT d.event_id AS eventId, d.webhook_id AS webhookId, a.epoch, a.sequence, a.attempt, a.at_ms AS atMs, a.status, a.outcome,
-    a.duration_ms AS durationMs, a.phase, r.text AS response
-  FROM attempts a
-  CROSS JOIN deliveries d ON d.endpoint = a.endpoint AND d.epoch = a.epoch AND d.sequence = a.sequence
-  LEFT JOIN responses r ON r.number = a.response
-  WHERE a.endpoint = ? AND a.outcome = ? AND (a.at_ms, a.sequence, a.attempt) < (?, ?, ?)
-  ORDER BY a.at_ms DESC, a.sequence DESC, a.attempt DESC LIMIT ?`
-const LIST_DELIVERIES = `
+const KEPT_DELIVERIES = `
   SELECT event_id AS eventId, sequence, state, attempts, next_ms AS nextMs, last_status AS lastStatus
-  FROM deliveries WHERE endpoint = ? AND epoch = ? AND state = ? AND sequence < ?`
+  FROM deliveries WHERE endpoint = ? AND epoch = ?`
+const ONE_DELIVERY = `${KEPT_DELIVERIES} AND sequence = ?`
+const LIST_DELIVERIES = `${KEPT_DELIVERIES} AND state = ? AND sequence < ?`
 const NEWEST_FIRST = 'ORDER BY sequence DESC LIMIT ?'
 const LAST_SUCCESS = `
   SELECT max(at_ms) AS atMs FROM attempts WHERE endpoint = ? AND outcome = 'ok'`
@@ -88,12 +90,6 @@ const OLDEST_ATTEMPT =
   'SELECT at_ms AS atMs FROM attempts WHERE endpoint = ? AND outcome = ? ORDER BY at_ms LIMIT 1'
 const FIND_ENDPOINT = 'SELECT number FROM endpoints WHERE id = ?'
 const PUT_POSITION = 'INSERT OR REPLACE INTO place(only_one, position) VALUES (1, ?)'
-
-/** An attempt of a list. */
-export type KeptAttempt = Omit<AttemptRecord, 'endpointId' | 'result' | 'dueMs'>
-
-/** The place of an attempt in the order of an endpoint's. */
-export type AttemptPlace = Pick<AttemptRecord, 'atMs' | 'sequence' | 'attempt'>
 
 /** An attempt that may be removed. */
 type OldAttempt = AttemptPlace & { epoch: string; response: number | null }
@@ -166,19 +162,16 @@ export class AttemptStore {
   }
 
   /** Attempts of an endpoint with one of these outcomes, before that place, the newest first. */
-  attempts(
-    endpointId: string,
-    query: { outcomes: readonly AttemptOutcome[]; before: AttemptPlace | null; limit: number },
-  ): KeptAttempt[] {
+  attempts(endpointId: string, query: AttemptQuery): KeptAttempt[] {
     const endpoint = this.#knownNumber(endpointId)
     if (endpoint === undefined) return []
-    const { outcomes, before, limit } = query
-    const { atMs, sequence, attempt } = before ?? LAST_PLACE
-    const list = this.#db.prepare<KeptAttempt>(LIST_ATTEMPTS)
-    return outcomes
-      .flatMap((outcome) => list.all(endpoint, outcome, atMs, sequence, attempt, limit))
-      .sort(newestFirst)
-      .slice(0, limit)
+    return attemptsBefore(this.#db, endpoint, query)
+  }
+
+  /** The same of one event. Each step looks at some thousand rows. */
+  *attemptsOfEvent(endpointId: string, query: EventAttemptQuery): Steps<KeptAttempt[]> {
+    const endpoint = this.#knownNumber(endpointId)
+    return endpoint === undefined ? [] : yield* eventAttempts(this.#db, endpoint, query)
   }
 
   /** Deliveries of an endpoint in one of these states, of events of that epoch before a sequence, the newest event first. */
@@ -199,6 +192,13 @@ export class AttemptStore {
       })
       .sort((one, other) => other.sequence - one.sequence)
       .slice(0, limit)
+  }
+
+  /** The delivery of one event of that epoch to an endpoint; undefined where no attempt of it is kept. */
+  delivery(endpointId: string, epoch: string, sequence: number): KeptDelivery | undefined {
+    const endpoint = this.#knownNumber(endpointId)
+    if (endpoint === undefined) return undefined
+    return this.#db.prepare<KeptDelivery>(ONE_DELIVERY).get(endpoint, epoch, sequence)
   }
 
   /** The last success of an endpoint, and how long its newest answered attempts since a moment took, at most `limit`. */
@@ -349,13 +349,6 @@ function addWebhookIds(db: Database): void {
     .prepare<{ name: string }>("SELECT name FROM pragma_table_info('deliveries') WHERE name = 'webhook_id'")
     .get()
   if (found === undefined) db.exec('ALTER TABLE deliveries ADD COLUMN webhook_id TEXT')
-}
-
-/** Sorts after every attempt. */
-const LAST_PLACE: AttemptPlace = { atMs: Number.MAX_SAFE_INTEGER, sequence: 0, attempt: 0 }
-
-function newestFirst(one: AttemptPlace, other: AttemptPlace): number {
-  return other.atMs - one.atMs || other.sequence - one.sequence || other.attempt - one.attempt
 }
 
 /** A delivery to an endpoint that is gone waits until the endpoint is active again. */

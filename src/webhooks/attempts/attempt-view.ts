@@ -9,7 +9,8 @@ import { isoMillis, isoOrNull } from '../../core/dates.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
 import { timedId } from '../../registry/ids.ts'
 import { attemptPhases } from '../send/attempt-timer.ts'
-import { type AttemptPlace, deliveryStates, type KeptAttempt, type KeptDelivery } from './attempt-store.ts'
+import type { AttemptPlace, KeptAttempt } from './attempt-list.ts'
+import { deliveryStates, type KeptDelivery } from './attempt-store.ts'
 
 const eventId = z.string().describe("The event's `id`.")
 

@@ -17,8 +17,11 @@ export const replayCommand = z.object({
   after: count,
   until: count,
   only: replayOnly,
+  /** How many deliveries it is to make; absent: a build that did not store it wrote the command. */
+  count: count.exactOptional(),
   atMs: count,
 })
+const cancel = z.object({ kind: z.literal('cancel'), replay: z.string(), atMs: count })
 const countDead = z.object({ kind: z.literal('count'), after: count, until: count, atMs: count })
 const counted = z.object({ kind: z.literal('counted'), count, atMs: count })
 const hasten = z.object({ kind: z.literal('hasten'), atMs: count })
@@ -47,6 +50,7 @@ const notification = z.object({
 })
 const anyCommand = z.discriminatedUnion('kind', [
   replayCommand,
+  cancel,
   countDead,
   counted,
   hasten,
@@ -63,7 +67,7 @@ export type CountCommand = z.output<typeof countDead>
 export type DisableCommand = z.output<typeof disable>
 /** Send a system event to the endpoint. */
 export type NotificationCommand = z.output<typeof notification>
-/** A command; `hasten`: make all deliveries due that wait for a retry; `stop`: confirm, by removing it, that
+/** A command; `cancel`: end the replay of that id, also one that waits; `hasten`: make all deliveries due that wait for a retry; `stop`: confirm, by removing it, that
  * nothing leaves for the endpoint any more; `counted` is the answer to a `count`, in its place. `atMs`: when it was requested, ms since 1970. */
 export type Command = z.output<typeof anyCommand>
 

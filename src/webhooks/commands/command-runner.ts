@@ -9,7 +9,7 @@ import { type Clock, sleep, within } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Endpoints } from '../../registry/endpoints.ts'
 import type { ShardWorker } from '../worker/shard-worker.ts'
-import type { KeyedCommand, ReplayCommand } from './command-rows.ts'
+import { type CountCommand, commandKey, type KeyedCommand, type ReplayCommand } from './command-rows.ts'
 import { ANSWER_MS, type Commands, STOP_MS } from './commands.ts'
 import type { Notifications } from './notifications.ts'
 
@@ -25,7 +25,7 @@ const STALE_MS = 6 * ANSWER_MS
 const ENDPOINT_KNOWN_MS = 60_000
 
 /** What the runner needs of a shard's worker. */
-export type ReplayWorker = Pick<ShardWorker, 'replay' | 'replays' | 'countDead' | 'hasten' | 'isSending'>
+export type ReplayWorker = Pick<ShardWorker, 'replay' | 'cancelReplay' | 'machineOf' | 'hasten' | 'isSending'>
 
 /** What the runner needs of the process. */
 export interface CommandRunnerOptions {
@@ -34,6 +34,8 @@ export interface CommandRunnerOptions {
   /** The worker of the endpoint's shard in this process; null: another process has it. */
   workerOf: (endpointId: string) => ReplayWorker | null
   notifications: Pick<Notifications, 'carryOut' | 'isOpen' | 'send'>
+  /** Tells other nodes how the deliveries of this one stand. Never rejects for want of the log. */
+  report: () => Promise<void>
   reader: Pick<Reader, 'epoch'>
   clock: Clock
   logger: Logger
@@ -67,11 +69,14 @@ export class CommandRunner {
 
   #startAll(signal: AbortSignal): void {
     const { commands, logger } = this.#options
-    for (const keyed of commands.all()) {
+    const all = commands.all()
+    const isCancel = ({ command }: KeyedCommand): boolean => command.kind === 'cancel'
+    // A replay that is to end must not begin first.
+    for (const keyed of [...all.filter(isCancel), ...all.filter((one) => !isCancel(one))]) {
       const { command, endpointId, key } = keyed
-      // The replays of an endpoint run one after the other, and so do its notifications.
-      const isSerial = command.kind === 'replay' || command.kind === 'notice'
-      const lock = isSerial ? `${endpointId} ${command.kind}` : key
+      // The replays of an endpoint are begun and ended one after the other, and so are its notifications sent.
+      const line = { replay: 'replay', cancel: 'replay', notice: 'notice' }[command.kind as string]
+      const lock = line === undefined ? key : `${endpointId} ${line}`
       const started = this.#busy.has(lock) ? null : this.#start(keyed, signal)
       if (started === null) continue
       this.#busy.add(lock)
@@ -95,7 +100,8 @@ export class CommandRunner {
     if (this.#isStale(keyed)) return commands.remove(key)
     const worker = workerOf(endpointId)
     if (worker === null || command.kind === 'counted') return null
-    if (command.kind === 'count') return this.#answer(keyed, worker.countDead(endpointId, command))
+    if (command.kind === 'count') return this.#answer(keyed, countDead(worker, endpointId, command))
+    if (command.kind === 'cancel') return this.#cancel(keyed, command.replay, worker)
     if (command.kind === 'stop') return this.#confirmStop(keyed, worker, signal)
     if (command.kind === 'hasten') return this.#hasten(keyed, worker)
     if (command.kind === 'disable') return notifications.carryOut(keyed, command)
@@ -104,8 +110,8 @@ export class CommandRunner {
         ? null
         : notifications.send(keyed, command, signal)
     }
-    const open = worker.replays(endpointId)
-    if (open === null) return null
+    const open = worker.machineOf(endpointId)?.cursors.replayIds()
+    if (open === undefined) return null
     const isNext = this.#begun.has(key) || open.length === 0 || open.includes(id)
     return isNext ? this.#begin(keyed, command, worker) : null
   }
@@ -136,10 +142,22 @@ export class CommandRunner {
     if (count !== null) await commands.put(endpointId, id, { kind: 'counted', count, atMs: clock.now() })
   }
 
+  /** A replay that waits is a command, one that was begun a row. */
+  async #cancel({ key, endpointId }: KeyedCommand, replay: string, worker: ReplayWorker): Promise<void> {
+    const { commands, logger } = this.#options
+    const waiting = commandKey(endpointId, replay)
+    await commands.remove(waiting)
+    if (!(await worker.cancelReplay(endpointId, replay))) return
+    this.#begun.delete(waiting)
+    logger.info('webhook.replay_cancelled', { endpointId, replay })
+    await this.#options.report()
+    await commands.remove(key)
+  }
+
   /** One replay of an endpoint runs at a time; the others wait as commands. */
   async #begin(
     { key, endpointId, id }: KeyedCommand,
-    { epoch, after, until, only, atMs }: ReplayCommand,
+    { epoch, after, until, only, count, atMs }: ReplayCommand,
     worker: ReplayWorker,
   ): Promise<void> {
     const { commands, reader, logger } = this.#options
@@ -149,10 +167,13 @@ export class CommandRunner {
       return commands.remove(key)
     }
     if (!this.#begun.has(key)) {
-      const wanted = { id, base: after, until, only, createdAtMs: atMs }
+      const known = { from: after, ...(count !== undefined && { count }) }
+      const wanted = { id, base: after, until, only, createdAtMs: atMs, ...known }
       if (!(await worker.replay(endpointId, wanted))) return
       this.#begun.add(key)
       logger.info('webhook.replay_started', { endpointId, replay: id })
+      // Other nodes know it as a command until they know it from the report.
+      await this.#options.report()
     }
     await commands.remove(key)
     this.#begun.delete(key)
@@ -180,4 +201,13 @@ export class CommandRunner {
     })
     return Math.min(...waits, LONGEST_LOOK_MS)
   }
+}
+
+/** How many deliveries of the window are dead; null where the endpoint is not worked on here. */
+function countDead(
+  worker: ReplayWorker,
+  endpointId: string,
+  { after, until }: Pick<CountCommand, 'after' | 'until'>,
+): number | null {
+  return worker.machineOf(endpointId)?.dead.in(after, until).length ?? null
 }

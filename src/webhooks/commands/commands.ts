@@ -23,6 +23,8 @@ export const MOST_WAITING_REPLAYS = 10
 /** Longest wait for an answer. */
 export const ANSWER_MS = 10_000
 
+/** The id of the command that ends a replay. */
+const cancelId = (replayId: string): string => `cancel-${replayId}`
 /** An endpoint is stopped, and what waits of it made due, by one command at a time. */
 const STOP_ID = 'stop'
 const HASTEN_ID = 'hasten'
@@ -72,6 +74,22 @@ export function createCommands({ log, clock, logger }: { log: Log; clock: Clock;
     return null
   }
 
+  /** Stores a command and waits until it is carried out, so long at most. False where it was not yet. */
+  const untilDone = async (
+    endpointId: string,
+    id: string,
+    command: Command,
+    { limitMs, signal }: { limitMs: number; signal: AbortSignal },
+  ): Promise<boolean> => {
+    const key = commandKey(endpointId, id)
+    const isOpen = (): boolean => byEndpoint.get(endpointId)?.has(key) ?? false
+    await put(endpointId, id, command)
+    await within(clock, limitMs, signal, async (waiting) => {
+      while (isOpen() && !waiting.aborted) await wakeup.wait(waiting)
+    })
+    return !isOpen()
+  }
+
   return {
     /** Whether the table has been read: until then no command is known. */
     get isLoaded(): boolean {
@@ -88,13 +106,18 @@ export function createCommands({ log, clock, logger }: { log: Log; clock: Clock;
      * @throws BridgeError `log_unavailable`
      */
     async untilStopped(endpointId: string): Promise<void> {
-      const key = commandKey(endpointId, STOP_ID)
-      const isOpen = (): boolean => byEndpoint.get(endpointId)?.has(key) ?? false
-      await put(endpointId, STOP_ID, { kind: 'stop', atMs: clock.now() })
-      await within(clock, STOP_MS, stopped.signal, async (waiting) => {
-        while (isOpen() && !waiting.aborted) await wakeup.wait(waiting)
-      })
-      if (isOpen()) await remove(key)
+      const limits = { limitMs: STOP_MS, signal: stopped.signal }
+      const isDone = await untilDone(endpointId, STOP_ID, { kind: 'stop', atMs: clock.now() }, limits)
+      if (!isDone) await remove(commandKey(endpointId, STOP_ID))
+    },
+    /**
+     * Ends a replay, also one that waits. False where no process that delivers has done so in time: one will.
+     * @throws BridgeError `log_unavailable`
+     */
+    cancel: (endpointId: string, replay: string, signal: AbortSignal): Promise<boolean> => {
+      const limits = { limitMs: ANSWER_MS, signal: AbortSignal.any([signal, stopped.signal]) }
+      const command = { kind: 'cancel', replay, atMs: clock.now() } as const
+      return untilDone(endpointId, cancelId(replay), command, limits)
     },
     /** Every command, in the order of their requests. */
     all: (): KeyedCommand[] => [...byEndpoint.values()].flatMap((own) => inOrder(own)),

@@ -89,6 +89,9 @@ const rows = {
     until: count,
     only: replayOnly,
     createdAtMs: count,
+    /** The cursor's first sequence, and how many deliveries it was to make; absent: a build that did not store them wrote the row. */
+    from: count.exactOptional(),
+    count: count.exactOptional(),
   }),
 }
 

@@ -16,8 +16,31 @@ export interface ReplayStart {
   until: number
   only: ReplayOnly
   createdAtMs: number
+  /** Where it began; absent: it is not known. */
+  from?: number
+  /** How many deliveries it was to make, as counted when it was requested; absent: it is not known. */
+  count?: number
   /** False where it has no row yet. */
   isWritten: boolean
+}
+
+/** How far a replay has come. */
+export interface ReplayStanding {
+  id: string
+  createdAtMs: number
+  /** Where it began; null: it is not known. */
+  from: number | null
+  until: number
+  /** Everything up to here is decided. */
+  position: number
+  only: 'all' | 'dead' | 'ids'
+  /** How many deliveries it was to make; null: it is not known. */
+  count: number | null
+}
+
+/** The dead deliveries: gives their sequences after `after`, up to `until`, rising. */
+interface Dead {
+  in(after: number, until: number): readonly number[]
 }
 
 /** Rows of cursors to write, and what to call when they are durable. */
@@ -47,19 +70,24 @@ export class EndpointCursors<D extends { sequence: number }> {
   /** The cursor over new events. */
   readonly live: Cursor
   readonly #endpointId: string
-  readonly #deadIn: (after: number, until: number) => readonly number[]
+  readonly #dead: Dead
+  readonly #onDropped: (delivery: D) => void
   #replays: Replay[]
   /** Events of the first replay that were read and not sent yet. */
   #unsent: D[] = []
+  /** Ids of cancelled replays whose rows are to be deleted. */
+  #cancelled: string[] = []
 
-  /** Continues from what was left. `deadIn` gives the dead sequences after `after`, up to `until`, rising. */
+  /** Continues from what was left. */
   constructor(
     endpointId: string,
     loaded: Pick<ReplayStart, 'base' | 'ahead' | 'isWritten'> & { replays: readonly ReplayStart[] },
-    deadIn: (after: number, until: number) => readonly number[],
+    dead: Dead,
+    onDropped: (delivery: D) => void,
   ) {
     this.#endpointId = endpointId
-    this.#deadIn = deadIn
+    this.#dead = dead
+    this.#onDropped = onDropped
     this.live = cursorFrom(loaded)
     this.#replays = loaded.replays.map((start) => this.#opened(start))
   }
@@ -75,6 +103,27 @@ export class EndpointCursors<D extends { sequence: number }> {
   /** Ids of the replays that are not over, in their order. */
   replayIds(): readonly string[] {
     return this.#replays.map(({ start }) => start.id)
+  }
+
+  /** How far they have come; nothing where there is none. */
+  standings(): { replays?: readonly ReplayStanding[] } {
+    if (this.#replays.length === 0) return {}
+    const replays = this.#replays.map(({ start, progress }) => {
+      const { id, createdAtMs, from = null, until, count = null } = start
+      const only = start.only === null ? 'all' : start.only === 'dead' ? 'dead' : 'ids'
+      return { id, createdAtMs, from, until, position: progress.base, only, count } as const
+    })
+    return { replays }
+  }
+
+  /** Ends a replay; the removal of its row is pending. What waits for a retry stays. False where there is none of this id. */
+  cancel(id: string): boolean {
+    const at = this.replayIds().indexOf(id)
+    if (at < 0) return false
+    this.#replays.splice(at, 1)
+    this.#cancelled.push(id)
+    if (at === 0) for (const delivery of this.#unsent.splice(0)) this.#onDropped(delivery)
+    return true
   }
 
   /** Adds a replay after the present ones. Its row is pending. */
@@ -128,7 +177,8 @@ export class EndpointCursors<D extends { sequence: number }> {
 
   /** True where a row must be written. */
   hasPendingRows(): boolean {
-    return this.live.mustWrite || this.#replays.some((replay) => replay.mustWrite || isOver(replay))
+    const isPending = this.live.mustWrite || this.#cancelled.length > 0
+    return isPending || this.#replays.some((replay) => replay.mustWrite || isOver(replay))
   }
 
   /** Takes the pending rows; `flush`: also of every cursor that merely moved. */
@@ -157,6 +207,8 @@ export class EndpointCursors<D extends { sequence: number }> {
       if (mustWrite(replay) || isOver(replay)) add(replay, this.#replayChange(replay, cursorAt))
     }
     this.#replays = this.#replays.filter((replay) => !isOver(replay))
+    for (const id of this.#cancelled.splice(0))
+      changes.push({ key: replayKey(this.#endpointId, id), value: null })
     return {
       changes,
       settled() {
@@ -170,12 +222,12 @@ export class EndpointCursors<D extends { sequence: number }> {
   }
 
   #opened(start: ReplayStart): Replay {
-    const only = start.only === 'dead' ? this.#deadIn(start.base, start.until) : start.only
+    const only = start.only === 'dead' ? this.#dead.in(start.base, start.until) : start.only
     return { ...cursorFrom(start), start, only }
   }
 
   #replayChange(replay: Replay, cursorAt: (sequence: number) => string): Change<DeliveryRow> {
-    const { id, until, only, createdAtMs } = replay.start
+    const { id, until, only, createdAtMs, from, count } = replay.start
     const key = replayKey(this.#endpointId, id)
     if (isOver(replay)) return { key, value: null }
     const { progress } = replay
@@ -186,6 +238,8 @@ export class EndpointCursors<D extends { sequence: number }> {
       until,
       only,
       createdAtMs,
+      ...(from !== undefined && { from }),
+      ...(count !== undefined && { count }),
     }
     return { key, value }
   }

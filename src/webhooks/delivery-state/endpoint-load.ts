@@ -112,8 +112,8 @@ export function furthestSequence(start: string, rows: StoredRows, epoch: string 
 }
 
 function replayStart(id: string, row: ReplayRow, base: number): ReplayStart {
-  const { ahead, until, only, createdAtMs } = row
-  return { id, base, ahead, until, only, createdAtMs, isWritten: true }
+  const { kind: _, cursor: __, ...stored } = row
+  return { id, base, ...stored, isWritten: true }
 }
 
 /** A dead delivery whose event the log no longer keeps: it cannot be replayed. */

@@ -58,8 +58,8 @@ export class EndpointMachine {
     this.#condition = new EndpointCondition(loaded)
     this.#condition.pace.configure(config)
     this.dead = new DeadDeliveries(endpointId, loaded)
-    this.cursors = new EndpointCursors<Matched>(endpointId, loaded, (after, until) =>
-      this.dead.in(after, until),
+    this.cursors = new EndpointCursors<Matched>(endpointId, loaded, this.dead, (unsent) =>
+      this.#backlog.finished(unsent.subject, unsent.sequence),
     )
     this.#backlog = new Backlog(loaded.retries, (sequence) => this.#inFlight.has(sequence))
     this.#applyOrder()
@@ -282,6 +282,14 @@ export class EndpointMachine {
       if (this.#backlog.row(delivery.sequence) === undefined) count(delivery)
     }
     return { pending, oldestMs }
+  }
+
+  /** Whether the delivery of that event waits, is queued or is in flight. */
+  isUnfinished(sequence: number): boolean {
+    const isKept = this.#backlog.row(sequence) !== undefined || this.#inFlight.has(sequence)
+    return (
+      isKept || [...this.#queue.values(), ...this.cursors.replayed()].some((one) => one.sequence === sequence)
+    )
   }
 
   get #isChanged(): boolean {

@@ -6,7 +6,7 @@ import type { KeyObject } from 'node:crypto'
 import type { Filter } from '../../core/filter/filter.ts'
 import type { Change } from '../../log/tables.ts'
 import type { DeliveryRow, RetryRow } from './delivery-rows.ts'
-import type { ReplayStart } from './endpoint-cursors.ts'
+import type { ReplayStanding, ReplayStart } from './endpoint-cursors.ts'
 import type { StoredCondition } from './endpoint-failing.ts'
 import type { Sort } from './scheduling-policy.ts'
 
@@ -112,6 +112,8 @@ export interface DeliveryStanding {
   failingSinceMs: number | null
   /** Events after this sequence were not read yet; null: it has read all. */
   unreadAfter: number | null
+  /** Its replays that are not over, in their order; absent: none. */
+  replays?: readonly ReplayStanding[]
 }
 
 /** Why an endpoint is disabled: it answered 410, or it failed for too long. */

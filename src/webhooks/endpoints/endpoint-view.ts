@@ -91,13 +91,17 @@ export function checkIfMatch(request: IncomingMessage, endpoint: Endpoint): void
   )
 }
 
-/** Whether `If-None-Match` names the endpoint as it is: the client has it already. Proxies may have made its tag weak. */
+/** Whether `If-None-Match` names the endpoint as it is: the client has it already. */
 export function isKnownToClient(request: IncomingMessage, endpoint: Endpoint): boolean {
   const known = request.headers['if-none-match']
-  return known !== undefined && names(known.replaceAll('W/"', '"'), entityTag(endpoint))
+  return known !== undefined && names(known, entityTag(endpoint))
 }
 
+/** A proxy that compresses makes tags weak; the endpoint that they name is the same one. */
 function names(header: string, tag: string): boolean {
-  const tags = header.split(',').map((one) => one.trim())
+  const tags = header
+    .replaceAll('W/"', '"')
+    .split(',')
+    .map((one) => one.trim())
   return tags.includes('*') || tags.includes(tag)
 }

@@ -6,7 +6,7 @@ import type { Reader } from '../../archive/reading/reader.ts'
 import { decodeCursor } from '../../core/cursor.ts'
 import { isoOrNull } from '../../core/dates.ts'
 import { DAY_MS, MINUTE_MS } from '../../core/durations.ts'
-import { wantsGaps } from '../../core/filter/webhook-opt-in.ts'
+import { isOptedIn } from '../../core/filter/webhook-opt-in.ts'
 import { isBridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Endpoint } from '../../registry/endpoints.ts'
@@ -49,7 +49,7 @@ export function createHealthOf({ standingOf, history, reader, clock }: HealthSou
       signal,
       caller: tenant,
     })
-    const wanted = events.filter(({ facts }) => facts.kind !== 'gap' || wantsGaps(filter))
+    const wanted = events.filter(({ facts }) => isOptedIn(filter, facts))
     // Items of a filled page are not recorded in the order of the log.
     const oldestMs = wanted.length === 0 ? null : Math.min(...wanted.map(({ recordedMs }) => recordedMs))
     return { count: wanted.length, oldestMs }
@@ -84,9 +84,9 @@ export function createHealthOf({ standingOf, history, reader, clock }: HealthSou
   }
 }
 
-/** A new endpoint that no process has begun to deliver to. */
-function newStanding(
-  { start, createdAtMs }: Endpoint,
+/** How a new endpoint stands that no process has begun to deliver to; null for others. */
+export function newStanding(
+  { start, createdAtMs }: Pick<Endpoint, 'start' | 'createdAtMs'>,
   epoch: string | null,
   nowMs: number,
 ): DeliveryStanding | null {

@@ -32,6 +32,20 @@ const standing = z.object({
   forgotten: count.default(0),
   failingSinceMs: count.nullable(),
   unreadAfter: count.nullable(),
+  replays: z
+    .array(
+      z.object({
+        id: z.string(),
+        createdAtMs: count,
+        from: count.nullable(),
+        until: count,
+        position: count,
+        only: z.enum(['all', 'dead', 'ids']),
+        count: count.nullable(),
+      }),
+    )
+    .readonly()
+    .exactOptional(),
 })
 /** One row for each shard, by its number: the endpoints for which something waits or fails. */
 const report = z.object({ kind: z.literal('shard'), endpoints: z.record(z.string(), standing) })
@@ -61,6 +75,8 @@ export class HealthReports {
   readonly #clock: Clock
   readonly #logger: Logger
   readonly #table: Table<Report>
+  /** What this node has published, by shard. */
+  readonly #published = new Map<number, Published>()
   readonly #byShard = new Map<string, { report: Report; receivedMs: number }>()
 
   constructor({ log, clock, logger }: { log: Log; clock: Clock; logger: Logger }) {
@@ -89,30 +105,29 @@ export class HealthReports {
 
   /** Publishes the shards of this process when they have changed, and every minute, until the signal aborts. */
   async publish(standings: StandingsByShard, signal: AbortSignal): Promise<void> {
-    const published = new Map<number, Published>()
     while (!signal.aborted) {
       await sleep(this.#clock, REPORT_EVERY_MS, signal)
-      if (signal.aborted) return
-      const now = standings()
-      for (const shard of published.keys()) if (!now.has(shard)) published.delete(shard)
-      for (const [shard, endpoints] of now) await this.#publishOne(shard, endpoints, published)
+      if (!signal.aborted) await this.publishNow(standings)
     }
   }
 
-  async #publishOne(
-    shard: number,
-    all: ReadonlyMap<string, DeliveryStanding>,
-    published: Map<number, Published>,
-  ): Promise<void> {
+  /** Publishes what has changed. */
+  async publishNow(standings: StandingsByShard): Promise<void> {
+    const now = standings()
+    for (const shard of this.#published.keys()) if (!now.has(shard)) this.#published.delete(shard)
+    for (const [shard, endpoints] of now) await this.#publishOne(shard, endpoints)
+  }
+
+  async #publishOne(shard: number, all: ReadonlyMap<string, DeliveryStanding>): Promise<void> {
     const restless = [...all].filter(([, one]) => JSON.stringify(one) !== JSON.stringify(AT_REST))
     const row: Report = { kind: 'shard', endpoints: Object.fromEntries(restless) }
     const text = JSON.stringify(row)
-    const before = published.get(shard)
+    const before = this.#published.get(shard)
     const atMs = this.#clock.now()
     if (before?.text === text && Math.abs(atMs - before.atMs) < REPEAT_MS) return
     try {
       await this.#table.put(`${shard}`, row)
-      published.set(shard, { text, atMs })
+      this.#published.set(shard, { text, atMs })
     } catch (error) {
       if (!isBridgeError(error, 'log_unavailable')) throw error
       this.#logger.warn('webhook.health_not_published', { shard, error })

@@ -1,7 +1,7 @@
 /** Counts how many deliveries a replay would make, within a limit of time. */
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { Filter } from '../../core/filter/filter.ts'
-import { wantsGaps } from '../../core/filter/webhook-opt-in.ts'
+import { isOptedIn } from '../../core/filter/webhook-opt-in.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 
 const PAGE = 500
@@ -30,9 +30,7 @@ export async function countReplay(
   while (position < last && !signal.aborted && clock.now() < endMs) {
     const page = { after: position, filter, limit: PAGE, budgetMs: PAGE_BUDGET_MS }
     const read = await reader.read({ ...page, caller, signal })
-    const wanted = read.events.filter(
-      ({ sequence, facts }) => sequence <= last && (facts.kind !== 'gap' || wantsGaps(filter)),
-    )
+    const wanted = read.events.filter(({ sequence, facts }) => sequence <= last && isOptedIn(filter, facts))
     count += wanted.length
     // The replica was emptied meanwhile: the rest of the window is not here.
     if (read.position === position) break

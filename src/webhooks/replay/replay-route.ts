@@ -112,7 +112,15 @@ async function replay(call: Call, options: ReplayRouteOptions & { counts: Counts
       found = { id: null, waiting, ...counted }
       if (call.gone.aborted || request.dryRun || counted.count === 0 || epoch === null) return null
       const only = request.onlyDead ? 'dead' : window.only
-      const command = { kind: 'replay', epoch, ...window, only, atMs: clock.now() } as const
+      const { count: deliveries } = counted
+      const command = {
+        kind: 'replay',
+        epoch,
+        ...window,
+        only,
+        count: deliveries,
+        atMs: clock.now(),
+      } as const
       return { ...found, id: newId('rp', clock.now()), command }
     },
     async act({ id, count: deliveries, command }, { isDone }) {

@@ -65,7 +65,9 @@ export function wireReplays(options: ReplayWiringOptions) {
       testRoute({ ...options, prepare, hasten: commands.hasten }),
     ],
     /** Carries commands out, for a process with the role webhooks. */
-    runner: (workerOf: (endpointId: string) => ReplayWorker | null) =>
-      new CommandRunner({ commands, endpoints, workerOf, notifications, reader, clock, logger }),
+    runner: (
+      workerOf: (endpointId: string) => ReplayWorker | null,
+      report: () => Promise<void> = async () => undefined,
+    ) => new CommandRunner({ commands, endpoints, workerOf, notifications, report, reader, clock, logger }),
   }
 }

@@ -18,11 +18,14 @@ export function createSender({
   rules,
   proxyUrl,
   clock,
+  mostConnections,
   onNoSocket = () => undefined,
 }: {
   rules: AddressRules
   proxyUrl: string | null
   clock: Clock
+  /** Most connections to receivers, with those that idle. */
+  mostConnections: number
   /** Called for every attempt that found no open file or port for its connection. */
   onNoSocket?: (reason: string) => void
 }) {
@@ -30,6 +33,7 @@ export function createSender({
   const pools = createPools({
     rules,
     clock,
+    mostConnections,
     connectTimeoutMs: attemptLimits.connectMs,
     ca: null,
     proxy,

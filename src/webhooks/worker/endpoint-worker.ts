@@ -180,6 +180,12 @@ export class EndpointWorker implements Starter {
     return await this.#written(replayKey(this.endpoint.id, wanted.id))
   }
 
+  /** Ends a replay. True when that is durable, also where there is none of this id; false as above. */
+  async cancelReplay(id: string): Promise<boolean> {
+    if (this.stopped.aborted) return false
+    return !this.machine.cursors.cancel(id) || (await this.#written(replayKey(this.endpoint.id, id)))
+  }
+
   /** Makes all deliveries due that wait for a retry. True when that is durable; false as above. */
   async hasten(): Promise<boolean> {
     if (this.stopped.aborted) return false

@@ -6,8 +6,9 @@
 import type { Reader } from '../../archive/reading/reader.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import { FilterIndex } from '../../core/filter/filter-index.ts'
-import { wantsGaps } from '../../core/filter/webhook-opt-in.ts'
+import { isOptedIn } from '../../core/filter/webhook-opt-in.ts'
 import { type Clock, within } from '../../lifecycle/clock.ts'
+import type { Logger } from '../../obs/logger.ts'
 import type { EndpointMachine } from '../delivery-state/endpoint-machine.ts'
 import type { DeliveryEndpoint } from '../delivery-state/endpoint-state.ts'
 import type { DeliveryEvents } from '../send/delivery-events.ts'
@@ -34,6 +35,7 @@ export interface ShardEventReaderOptions {
   workers: readonly EndpointWorker[]
   rowBudget: RowBudget
   clock: Clock
+  logger: Logger
 }
 
 /** Reads for one shard in the reader's present epoch. */
@@ -42,6 +44,7 @@ export class ShardEventReader {
   readonly #events: DeliveryEvents
   readonly #rowBudget: RowBudget
   readonly #clock: Clock
+  readonly #logger: Logger
   readonly #epoch: string | null
   /** Filters of the members of the shared read that have room. */
   readonly #index = new FilterIndex<EndpointWorker>()
@@ -52,11 +55,12 @@ export class ShardEventReader {
   #position: number
   #wake = Promise.withResolvers<void>()
 
-  constructor({ reader, events, workers, rowBudget, clock }: ShardEventReaderOptions) {
+  constructor({ reader, events, workers, rowBudget, clock, logger }: ShardEventReaderOptions) {
     this.#reader = reader
     this.#rowBudget = rowBudget
     this.#events = events
     this.#clock = clock
+    this.#logger = logger
     this.#epoch = reader.epoch
     this.#position = reader.latest
     for (const { machine } of workers) {
@@ -144,7 +148,7 @@ export class ShardEventReader {
   #share(event: StoredEvent, touched: Set<EndpointWorker>): void {
     for (const worker of this.#index.match(event.facts)) {
       const { machine, endpoint } = worker
-      if (event.facts.kind === 'gap' && !wantsGaps(endpoint.filter)) continue
+      if (!isOptedIn(endpoint.filter, event.facts)) continue
       if (event.sequence <= machine.cursors.live.progress.readTo) continue
       if (this.#room(worker) > 0) machine.offer(this.#events.of(event).matched, this.#clock.now())
       else {
@@ -190,9 +194,9 @@ export class ShardEventReader {
       ...OWN_READS,
     })
     if (!this.#isStill(worker, filter, signal)) return
+    this.#sayDropped(worker, after)
     for (const event of read.events) {
-      if (event.facts.kind !== 'gap' || wantsGaps(filter))
-        machine.offer(this.#events.of(event).matched, this.#clock.now())
+      if (isOptedIn(filter, event.facts)) machine.offer(this.#events.of(event).matched, this.#clock.now())
     }
     machine.passedTo(read.position)
   }
@@ -208,22 +212,29 @@ export class ShardEventReader {
     const end = this.#replayEnd(machine)
     const next = only?.find((sequence) => sequence > progress.readTo)
     if (only !== null && (next === undefined || next > end)) return progress.passedTo(end)
+    const after = next === undefined ? progress.readTo : next - 1
     const read = await this.#reader.read({
-      after: next === undefined ? progress.readTo : next - 1,
+      after,
       filter: only === null ? filter : null,
       limit: only === null ? limit : 1,
       budgetMs: OWN_BUDGET_MS,
       signal,
       ...OWN_READS,
     })
-    if (!this.#isStill(worker, filter, signal)) return
+    if (!this.#isStill(worker, filter, signal) || machine.cursors.replay?.id !== replay.id) return
+    this.#sayDropped(worker, after)
     for (const event of read.events) {
       if (event.sequence > end) break
-      const isRequested =
-        next === undefined ? event.facts.kind !== 'gap' || wantsGaps(filter) : event.sequence === next
+      const isRequested = next === undefined ? isOptedIn(filter, event.facts) : event.sequence === next
       if (isRequested) machine.offerReplayed(this.#events.of(event).matched)
     }
     progress.passedTo(Math.min(end, next ?? read.position))
+  }
+
+  /** Reports that the log has dropped events which this endpoint would have read next. */
+  #sayDropped({ endpoint }: EndpointWorker, after: number): void {
+    const sequence = this.#reader.oldest - 1
+    if (sequence > after) this.#logger.warn('webhook.fell_behind', { endpointId: endpoint.id, sequence })
   }
 
   /** Up to where a replay is read: never beyond the cursor over new events, so no event is taken for both at a time. */

@@ -10,6 +10,7 @@ import type { Change } from '../../log/tables.ts'
 import { type DeliveryRow, endpointIdOf } from '../delivery-state/delivery-rows.ts'
 import type { ReplayStart } from '../delivery-state/endpoint-cursors.ts'
 import { furthestSequence, loadEndpoint } from '../delivery-state/endpoint-load.ts'
+import type { EndpointMachine } from '../delivery-state/endpoint-machine.ts'
 import { EndpointRows, rowsByEndpoint } from '../delivery-state/endpoint-rows.ts'
 import type { Batch, DeliveryEndpoint, DeliveryStanding } from '../delivery-state/endpoint-state.ts'
 import { attemptLimits } from '../send/attempt.ts'
@@ -157,6 +158,12 @@ export class ShardWorker implements EndpointHost {
     return worker === undefined || this.#isDraining ? false : await worker.replay(wanted)
   }
 
+  /** Ends a replay of the endpoint. True when that is durable, also where there is none; false as above. */
+  async cancelReplay(endpointId: string, id: string): Promise<boolean> {
+    const worker = this.#workers.get(endpointId)
+    return worker === undefined || this.#isDraining ? false : await worker.cancelReplay(id)
+  }
+
   /** Makes all deliveries of the endpoint due that wait for a retry. True when that is durable; false as above. */
   async hasten(endpointId: string): Promise<boolean> {
     const worker = this.#workers.get(endpointId)
@@ -168,14 +175,9 @@ export class ShardWorker implements EndpointHost {
     return this.#workers.get(endpointId)?.endpoint.status === 'active'
   }
 
-  /** Ids of the endpoint's unfinished replays; null where it is not worked on here. */
-  replays(endpointId: string): readonly string[] | null {
-    return this.#workers.get(endpointId)?.machine.cursors.replayIds() ?? null
-  }
-
-  /** How many of its deliveries after `after`, up to `until`, are dead; null as above. */
-  countDead(endpointId: string, { after, until }: { after: number; until: number }): number | null {
-    return this.#workers.get(endpointId)?.machine.dead.in(after, until).length ?? null
+  /** The state machine of the endpoint; null where it is not worked on here. */
+  machineOf(endpointId: string): EndpointMachine | null {
+    return this.#workers.get(endpointId)?.machine ?? null
   }
 
   /** The endpoints that are worked on now. */
@@ -218,9 +220,9 @@ export class ShardWorker implements EndpointHost {
     if (machine === undefined) return null
     const { readTo } = machine.cursors.live.progress
     const unreadAfter = readTo < this.#options.reader.latest ? readTo : null
-    const { dead, failingSinceMs } = machine
-    const { size, forgotten } = dead
-    return { ...machine.figures(), dead: size, forgotten, failingSinceMs, unreadAfter }
+    const { failingSinceMs, cursors } = machine
+    const { size: dead, forgotten } = machine.dead
+    return { ...machine.figures(), dead, forgotten, failingSinceMs, unreadAfter, ...cursors.standings() }
   }
 
   /** The same of all its endpoints, by id; null while some are not worked on yet, so the reports of the last owner hold. */
@@ -256,7 +258,7 @@ export class ShardWorker implements EndpointHost {
 
   /** Reads and sends as long as the log keeps its epoch. */
   async #workOneEpoch(signal: AbortSignal): Promise<void> {
-    const { reader, events, rowBudget, clock } = this.#options
+    const { reader, events, rowBudget, clock, logger } = this.#options
     await reader.replica.untilComplete(signal)
     while (reader.epoch === null && !signal.aborted) {
       await within(clock, EPOCH_CHECK_MS, signal, (either) => reader.waitBeyond(reader.latest, either))
@@ -266,7 +268,7 @@ export class ShardWorker implements EndpointHost {
     const either = AbortSignal.any([signal, over.signal])
     this.#ahead.clear()
     const workers = [...this.#endpoints.values()].flatMap((endpoint) => this.#openOnceReached(endpoint) ?? [])
-    this.#reader = new ShardEventReader({ reader, events, workers, rowBudget, clock })
+    this.#reader = new ShardEventReader({ reader, events, workers, rowBudget, clock, logger })
     for (const worker of workers) worker.schedule()
     if (this.#useless.size > 0) this.#writer.mark()
     this.track(this.#openReached(either))

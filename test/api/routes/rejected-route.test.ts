@@ -12,15 +12,19 @@ const item = (number: number, raw = `{"headline":"item ${number}"`) => ({
 
 test('rejected items come as they were, newest first, page by page to a null next', async () => {
   await using api = await startApi()
-  expect((await ask(api, TOKEN, '/v1/rejected')).body).toEqual({ data: [], next: null })
+  expect((await ask(api, TOKEN, '/v1/rejected')).body).toEqual({ data: [], next: null, dropped: 0 })
   const items = [1, 2, 3, 4].map((number) => item(number))
   await reject(api, ...items)
   const token = await tokenOf(api, 'desk', ['events:read'])
-  expect((await ask(api, token, '/v1/rejected')).body).toEqual({ data: items.toReversed(), next: null })
+  expect((await ask(api, token, '/v1/rejected')).body).toEqual({
+    data: items.toReversed(),
+    next: null,
+    dropped: 0,
+  })
   const first = (await ask(api, token, '/v1/rejected?limit=2')).body
   expect(first.data).toEqual([items[3], items[2]])
   const second = (await ask(api, token, `/v1/rejected?limit=2&after=${first.next}`)).body
-  expect(second).toEqual({ data: [items[1], items[0]], next: null })
+  expect(second).toEqual({ data: [items[1], items[0]], next: null, dropped: 0 })
 })
 
 test('large rejected items make short pages, and none is lost', async () => {
@@ -32,6 +36,7 @@ test('large rejected items make short pages, and none is lost', async () => {
   expect((await ask(api, TOKEN, `/v1/rejected?after=${first.next}`)).body).toEqual({
     data: [items[0]],
     next: null,
+    dropped: 0,
   })
 })
 

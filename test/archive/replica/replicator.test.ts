@@ -54,6 +54,22 @@ describe('the replicator', () => {
     expect(replicator.lag).toEqual({ events: 0, sinceMs: null })
   })
 
+  it('knows when events became visible that came while it followed, and nothing of those that filled it', async () => {
+    const log = createMemoryLog()
+    const archive = memoryArchive()
+    const writer = await claimed(log)
+    await writer.commit({ events: sampleEvents(1, 10) })
+    const { replicator, caughtUp } = following(log, archive)
+    await caughtUp(10)
+    const beforeMs = systemClock.now()
+    await writer.commit({ events: sampleEvents(11, 12) })
+    await caughtUp(12)
+    const { epoch } = archive
+    const seen = [10, 11, 12].map((sequence) => replicator.applied.of(epoch ?? '', sequence))
+    expect(seen.map(({ kind }) => kind)).toEqual(['not_kept', 'at', 'at'])
+    for (const one of seen) if (one.kind === 'at') expect(one.atMs).toBeGreaterThanOrEqual(beforeMs)
+  })
+
   it('continues after the last event of the archive', async () => {
     const log = createMemoryLog()
     const archive = memoryArchive()

@@ -24,10 +24,10 @@ function links({ db }: Archive): string[][] {
 
 /** Removes what a build without listings would not have written after the event of that sequence. */
 function asWrittenByOlderBuild({ db }: Archive, sequence: number): void {
-  const isLater = "identifier LIKE 'links %' OR identifier = 'replacements through'"
+  const isLater = "identifier LIKE 'links %' OR identifier = 'directory through'"
   db.prepare(`DELETE FROM issuers WHERE (${isLater}) AND sequence > ?`).run(sequence)
   if (sequence > 0) {
-    db.prepare("INSERT OR REPLACE INTO issuers VALUES ('replacements through', '', ?)").run(sequence)
+    db.prepare("INSERT OR REPLACE INTO issuers VALUES ('directory through', '', ?)").run(sequence)
   }
 }
 

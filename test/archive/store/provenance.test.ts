@@ -18,9 +18,10 @@ const known: Committed[] = events.map((event) => ({
   foundBy: 'sweep',
   committedMs: START_MS + 5,
   topics: ['fca.FR'],
+  journey: 'sent=412 scan=gap_retry later=1',
 }))
 
-const COLUMNS = ['found_by', 'committed_ms', 'topics']
+const COLUMNS = ['found_by', 'committed_ms', 'topics', 'journey']
 
 /** What is found of the event of that name. */
 function found(archive: Archive, name: string) {
@@ -33,10 +34,11 @@ function found(archive: Archive, name: string) {
 /** Removes what a build without provenance would not have written after the event of that sequence. */
 function asWrittenByOlderBuild(path: string, sequence: number): void {
   const db = openDatabase({ path, durable: false })
-  const isLater = "identifier LIKE 'replace%' OR identifier LIKE 'event %'"
+  const isLater =
+    "identifier LIKE 'replace%' OR identifier LIKE 'event %' OR identifier = 'directory through'"
   db.prepare(`DELETE FROM issuers WHERE (${isLater}) AND sequence > ?`).run(sequence)
   if (sequence > 0) {
-    db.prepare("INSERT OR REPLACE INTO issuers VALUES ('replacements through', '', ?)").run(sequence)
+    db.prepare("INSERT OR REPLACE INTO issuers VALUES ('directory through', '', ?)").run(sequence)
   } else {
     for (const column of COLUMNS) db.exec(`ALTER TABLE events DROP COLUMN ${column}`)
   }
@@ -55,7 +57,12 @@ function appendAsOlderBuild({ db }: Archive, event: Committed): void {
 test('an event is read with what was known of it when it was stored', () => {
   const archive = memoryArchive(known)
   expect(archive.committed(0, 10)).toEqual(known)
-  const provenance = { foundBy: 'sweep', committedMs: START_MS + 5, topics: ['fca.FR'] }
+  const provenance = {
+    foundBy: 'sweep',
+    committedMs: START_MS + 5,
+    topics: ['fca.FR'],
+    journey: 'sent=412 scan=gap_retry later=1',
+  }
   expect(found(archive, 'a')).toEqual({ sequence: 1, replacedBy: 'b', ...provenance })
 })
 
@@ -82,8 +89,8 @@ test('the statement of a build without provenance still writes events, which hav
   const [next] = inPlace([eventWith({ headline: 'later' }, 'c')], 4)
   if (next === undefined) throw new Error('no event')
   appendAsOlderBuild(archive, next)
-  const row = archive.db.prepare('SELECT found_by, committed_ms, topics FROM events WHERE sequence = 4').get()
-  expect(row).toEqual({ found_by: null, committed_ms: null, topics: null })
+  const row = archive.db.prepare(`SELECT ${COLUMNS.join(', ')} FROM events WHERE sequence = 4`).get()
+  expect(row).toEqual({ found_by: null, committed_ms: null, topics: null, journey: null })
 })
 
 test('what only a later build knows of an event reads as unknown', () => {

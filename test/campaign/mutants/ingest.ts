@@ -52,8 +52,8 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'gap-not-stored',
     file: machine('postpone'),
-    before: `    first: { ...head, openGaps: [...openGaps, fromFirstPage(opening)] },
-    last: { openGaps: [...openGaps, { ...opening, found: leftOutByPoll(scan) }] },`,
+    before: `    first: { ...head, openGaps: [...openGaps, fromFirstPage(opening), ...others] },
+    last: { openGaps: [...openGaps, { ...opening, found: leftOutByPoll(scan) }, ...others] },`,
     after: `    first: { ...head, openGaps },
     last: { openGaps },`,
     breaks: 'A gap that readers were told of stays in the durable head until it is filled or given up.',

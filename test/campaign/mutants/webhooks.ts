@@ -172,4 +172,16 @@ export const webhookMutants: readonly Mutant[] = [
         'no connection is begun to a refused address that a caller did not check, direct or behind the proxy',
     },
   },
+  {
+    name: 'cancelled-replay-read-on',
+    file: 'src/webhooks/worker/event-reader.ts',
+    before: ' || machine.cursors.replay?.id !== replay.id) return',
+    after: ') return',
+    breaks: 'Events that are being read for a replay when it is cancelled never count for the next replay.',
+    killedBy: {
+      file: 'test/webhooks/worker/cancelled-replay.test.ts',
+      title:
+        'events that are being read for a replay when it is cancelled are not sent, nor taken for the next replay',
+    },
+  },
 ]

@@ -41,7 +41,7 @@ describe('bridge completion bash, in bash', () => {
     [['webhooks', 'p'], ['pause']],
     [
       ['webhooks', 're'],
-      ['resume', 'replay', 'rewrap'],
+      ['resume', 'replay', 'replays', 'rewrap'],
     ],
     [['webhooks', 'replay', 'ep_1', '--dr'], ['--dry-run']],
     [['help', 'webh'], ['webhooks']],

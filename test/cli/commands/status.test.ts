@@ -29,6 +29,7 @@ const KNOWN: Status = {
     lastGoodPoll: '2026-07-07T06:00:01.000Z',
     nextPoll: '2026-07-07T06:00:31.000Z',
     phase: 'burst',
+    aheadMs: 0,
   },
   quota: {
     limit: 350,

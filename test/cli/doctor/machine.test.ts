@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkDataDir, checkNode, checkOpenFiles } from '../../../src/cli/doctor/machine.ts'
+import { fileNeedsOf } from '../../../src/settings/file-needs.ts'
+import { examineSettings } from '../../../src/settings/settings.ts'
 import { temporaryDirectory } from '../../support/bridge-process.ts'
 
 const GB = 1024 ** 3
@@ -51,6 +53,18 @@ test('a limit of open files below the streams is a warning with both remedies', 
     finding: expect.stringContaining('3096 streams'),
     todo: expect.stringMatching(/ulimit.*BRIDGE_STREAM_MAX_CLIENTS/),
   })
+})
+
+test('a process without the roles api and feed has no streams, so none is missed, and webhook attempts have their share', () => {
+  const found = (BRIDGE_ROLES: string, openFiles: number) => {
+    const { settings } = examineSettings({ BRIDGE_ROLES }, () => '')
+    return checkOpenFiles(fileNeedsOf(settings), openFiles)
+  }
+  const enough = (text: string) => ({ level: 'ok', finding: expect.stringContaining(text) })
+  expect(found('poller', 1024)).toMatchObject(enough('1024 may be open: enough for this process'))
+  expect(found('poller,webhooks', 4096)).toMatchObject(enough('enough for 1638 webhook attempts at a time'))
+  expect(found('webhooks', 11_000)).toMatchObject(enough('enough for 4400 webhook attempts at a time'))
+  for (const roles of ['api', 'feed', 'all']) expect(found(roles, 1024).level).toBe('warn')
 })
 
 test('where the bridge delivers to webhooks, the attempts that fit beside the streams are named', () => {

@@ -41,6 +41,23 @@ describe('the inbox', () => {
     )
   })
 
+  test('has room again when three quarters are free, not earlier: else a slow reader would be connected for each message', async () => {
+    const inbox = createInbox<string>(8)
+    for (const item of ['a', 'b', 'c', 'd']) inbox.push(item, 2)
+    let hasRoom = false
+    const room = inbox.room().then(() => {
+      hasRoom = true
+    })
+    const after: boolean[] = []
+    for (let taken = 0; taken < 3; taken++) {
+      await inbox.next()
+      await Promise.resolve()
+      after.push(hasRoom)
+    }
+    expect(after).toEqual([false, false, true])
+    await room
+  })
+
   test('wakes waiters for an item, and waiters for room', async () => {
     const inbox = createInbox<string>(8)
     const first = inbox.next()

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { WebSocket as PackageSocket } from 'ws'
 import type { SocketConstructor } from '../../../clients/typescript/src/connection.ts'
 import { type ConnectOptions, connect } from '../../../clients/typescript/src/stream.ts'
-import { StreamFailure } from '../../../clients/typescript/src/verdict.ts'
+import { StreamFailure, TicketDelay } from '../../../clients/typescript/src/verdict.ts'
 import { until } from '../../support/http/api-server.ts'
 import { followed } from '../../support/streams/followed.ts'
 import { type ScriptedStream, startScriptedStream } from '../../support/streams/scripted-stream.ts'
@@ -249,6 +249,24 @@ describe('tickets', () => {
     expect((await client.next('disconnected', 2)).why).toBe('no ticket: the desk is asleep')
     await client.waitOver()
     expect((await server.connection(2)).path).toBe('/v1/stream?ticket=t+3')
+    await client.over()
+  })
+
+  test('a ticket that is to be had later is fetched no sooner', async () => {
+    await using server = await startScriptedStream()
+    let asked = 0
+    const ticket = async (): Promise<string> => {
+      asked += 1
+      if (asked === 1) throw new TicketDelay('too many requests', 45_000)
+      return 't'
+    }
+    const client = follow(server, { token: undefined, ticket } as Partial<ConnectOptions>)
+    const end = await client.next('disconnected', 1)
+    expect(end).toMatchObject({ why: 'no ticket: too many requests', retryInMs: 45_000 })
+    client.clock.advance(44_999)
+    expect(asked).toBe(1)
+    client.clock.advance(1)
+    expect((await server.connection(1)).path).toBe('/v1/stream?ticket=t')
     await client.over()
   })
 

@@ -180,6 +180,36 @@ describe('several subscriptions of one stream', () => {
   })
 })
 
+test('a subscription that the bridge refuses as one too many ends the stream with what to do', async () => {
+  await using api = await startApi({ count: 5 })
+  const others = range(1, 2).map((other) => JSON.stringify({ action: 'subscribe', id: `other ${other}` }))
+  const messages: { type: string; code?: number }[] = []
+  /** Begins two subscriptions that the stream does not know of, as soon as it may. */
+  class Crowded extends WebSocket {
+    constructor(url: string, protocols: string[]) {
+      super(url, protocols)
+      this.addEventListener('message', ({ data }) => {
+        const message = JSON.parse(`${data}`)
+        messages.push(message)
+        if (message.type === 'hello') for (const other of others) this.send(other)
+      })
+    }
+  }
+  const options = { clock: api.clock, chance: () => 0, WebSocket: Crowded }
+  const subscriptions = Object.fromEntries(range(1, 15).map((id) => [`${id}`, {}]))
+  const client = follow(api, { subscriptions, ...options })
+  const areLive = (count: number) =>
+    until(() => messages.filter(({ type }) => type === 'live').length === count)
+  await areLive(9)
+  api.clock.advance(1100)
+  await until(() => messages.some(({ code }) => code === 406))
+  expect(await client.ended).toMatchObject({
+    code: 'subscription_refused',
+    message: 'this connection has 16 subscriptions already; end one, or use its id again',
+  })
+  expect(client.stream.state).toBe('closed')
+})
+
 describe('a filter that changes in place', () => {
   test('leaves out no event that it wants and repeats none, whatever is on its way', async () => {
     await using api = await startApi({ count: 40 })

@@ -6,7 +6,7 @@ import {
   failureOf,
   StreamFailure,
 } from '../../../clients/typescript/src/verdict.ts'
-import { closeCodes } from '../../../src/streams/transport/refusal.ts'
+import { closeCodes, errorNames } from '../../../src/streams/transport/refusal.ts'
 
 function endOf(closeCode: number | null, extra: Partial<ConnectionEnd> = {}): ConnectionEnd {
   return {
@@ -31,6 +31,7 @@ describe('the range of a close code decides whether to reconnect', () => {
       [4001, 'unauthenticated'],
       [4003, 'forbidden'],
       [4006, 'too_many_connections'],
+      [4007, 'ended'],
       [4010, 'cursor_invalid'],
       [4100, null],
       [4108, null],
@@ -67,6 +68,17 @@ describe('the range of a close code decides whether to reconnect', () => {
     })
     expect(failureOf(endOf(1011, { error: { code: 500, detail: 'inside' } }))).toBeNull()
   })
+
+  test('an error that leaves the connection open is never passed over, an unknown one neither', () => {
+    const kept = [402, 404, 429, 500]
+    for (const code of [...Object.keys(errorNames).map(Number), 451, Number.NaN]) {
+      const error = { code, detail: 'the reason' }
+      const failure = failureOf(endOf(1005, { error }))
+      if (kept.includes(code)) expect(failure).toBeNull()
+      else expect(failure).toMatchObject({ code: 'subscription_refused', message: 'the reason' })
+      expect(failureOf(endOf(4100, { error }))).toBeNull()
+    }
+  })
 })
 
 describe('the delay before the next connection', () => {
@@ -91,5 +103,7 @@ describe('the delay before the next connection', () => {
       }),
     )
     expect(delayMs(endOf(4200, { reconnectInMs: 1e12 }), 0, () => 0)).toBe(300_000)
+    for (const reconnectInMs of [Number.NaN, -1, Number.NEGATIVE_INFINITY])
+      expect(delayMs(endOf(4200, { reconnectInMs }), 0, () => 1)).toBe(delayMs(endOf(4200), 0, () => 1))
   })
 })

@@ -13,12 +13,12 @@ const disclosure: Disclosure = {
     { name: null, lei: null, isin: null, symbol: null },
   ],
   categories: [
-    { kind: 'FCA', code: 'FR', importance: 'high' },
-    { kind: 'FCA', code: 'ADM', importance: null },
-    { kind: 'FCA', code: 'HOL', importance: 'colossal' },
-    { kind: 'Acme', code: 'RE', importance: 'low' },
-    { kind: 'Native', code: 'XX', importance: null },
-    { kind: 'RNS', code: 'R1', importance: 'ultra' },
+    { kind: 'FCA', code: 'FR', name: null, importance: 'high' },
+    { kind: 'FCA', code: 'ADM', name: null, importance: null },
+    { kind: 'FCA', code: 'HOL', name: null, importance: 'colossal' },
+    { kind: 'Acme', code: 'RE', name: null, importance: 'low' },
+    { kind: 'Native', code: 'XX', name: null, importance: null },
+    { kind: 'RNS', code: 'R1', name: null, importance: 'ultra' },
   ],
   replacesGuid: null,
 }

@@ -5,6 +5,7 @@ import { GAP_FACTS } from '../../../src/core/filter/facts.ts'
 import type { Filter } from '../../../src/core/filter/filter.ts'
 import { matches } from '../../../src/core/filter/filter.ts'
 import { FilterIndex } from '../../../src/core/filter/filter-index.ts'
+import { liveBytes } from '../../support/live-bytes.ts'
 import { factsOf, someFacts, someFilter } from './filter-samples.ts'
 
 const MANY_FILTERS = 1001
@@ -85,6 +86,17 @@ describe('the index', () => {
     index.add('one', { symbols: ['VOD'] })
     index.add('two', {})
     expect(index.match(GAP_FACTS).sort()).toEqual(['one', 'two'])
+  })
+
+  test('holds an identifier that one filter has in less than 100 bytes', async () => {
+    const filters = Array.from({ length: 10 }, (_, filter) => ({
+      symbols: Array.from({ length: 10_000 }, (_, at) => `S${filter}X${at}`),
+    }))
+    const before = await liveBytes()
+    const index = new FilterIndex<object>()
+    for (const filter of filters) index.add({}, filter)
+    expect(((await liveBytes()) - before) / 100_000).toBeLessThan(100)
+    expect(index.match(factsOf({ issuer: { symbol: 'S7X7' } }))).toHaveLength(1)
   })
 
   test('does not evaluate filters whose identifier or code the event lacks', () => {

@@ -1,9 +1,10 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GAP_FACTS } from '../../../src/core/filter/facts.ts'
 import type { Filter } from '../../../src/core/filter/filter.ts'
-import { matches } from '../../../src/core/filter/filter.ts'
+import { matches, mismatches } from '../../../src/core/filter/filter.ts'
 import { presetNames, presets } from '../../../src/core/filter/presets.ts'
-import { factsOf } from './filter-samples.ts'
+import { factsOf, someFacts, someFilter } from './filter-samples.ts'
 
 const vodafone = { isin: 'GB00BH4HKS39', symbol: 'VOD', lei: '213800TB53ELEUKM7Q61' }
 const holder = { isin: 'US09247X1019', symbol: 'BLK', lei: '529900UBPRVKYP1UWH08' }
@@ -130,5 +131,52 @@ describe('presets', () => {
       expect(meaning).toMatch(/^[A-Z][^.]+\.$/)
       expect(new Set(fcaCategories).size).toBe(fcaCategories.length)
     }
+  })
+})
+
+describe('mismatches', () => {
+  /** The filter with its plain members, `exclude` and `filters` as far as these names say. */
+  const only = (filter: Filter, keeps: (name: string) => boolean): Filter =>
+    Object.fromEntries(Object.entries(filter).filter(([name]) => name === 'match' || keeps(name)))
+  const topLevel = (name: string): string => name.replace(/\[.*/, '')
+
+  test('name nothing exactly where the filter matches; each name leaves the event out alone, and without them it matches', () => {
+    const property = fc.property(someFilter, someFacts, (filter, facts) => {
+      const names = mismatches(filter, facts)
+      expect(names.length === 0).toBe(matches(filter, facts))
+      const failing = new Set(names.map(topLevel))
+      for (const name of failing)
+        expect(
+          matches(
+            only(filter, (one) => one === name),
+            facts,
+          ),
+        ).toBe(false)
+      expect(
+        matches(
+          only(filter, (one) => !failing.has(one)),
+          facts,
+        ),
+      ).toBe(true)
+    })
+    fc.assert(property, { numRuns: 2000 })
+  })
+
+  test.each<[Filter, string[]]>([
+    [{ symbols: ['BP.'], fcaCategories: ['FR'], importance: ['ultra'] }, ['symbols', 'importance']],
+    [{ symbols: ['VOD'], exclude: { preset: 'results' } }, ['exclude']],
+    [
+      { filters: [{ symbols: ['BP.'], q: 'interim' }, { isins: [holder.isin] }] },
+      ['filters[0].symbols', 'filters[0].q', 'filters[1].isins'],
+    ],
+    [{ filters: [{ symbols: ['BP.'] }, { symbols: ['VOD'] }] }, []],
+  ])('%j names %j', (filter, names) => {
+    expect(mismatches(filter, factsOf())).toEqual(names)
+  })
+
+  test('a related company counts where match says so', () => {
+    const facts = factsOf({ related: [holder] })
+    expect(mismatches({ symbols: ['BLK'] }, facts)).toEqual(['symbols'])
+    expect(mismatches({ symbols: ['BLK'], match: 'related' }, facts)).toEqual([])
   })
 })

@@ -53,7 +53,10 @@ it('every batch is signed and in order; of those that fail and over a kill -9 no
       () => pullAll(bridge.ready.http),
       ({ length }) => length >= EVENTS,
     )
-    const owed = all.map(({ sequence }) => Number(sequence))
+    // A slow machine may open a gap and fill it; the endpoint does not name gaps.
+    const owed = all
+      .filter(({ type }) => type.startsWith('disclosure.'))
+      .map(({ sequence }) => Number(sequence))
     await eventually(
       () => owed.filter((sequence) => !delivered.has(sequence)),
       ({ length }) => length === 0,

@@ -163,6 +163,8 @@ describe('webhooks of a bridge', () => {
     expect(scrape).toMatch(/^bridge_webhook_attempts_total\{outcome="ok"\} [1-9]/m)
     expect(scrape).toMatch(/^bridge_webhook_attempts_total\{outcome="gone"\} 1$/m)
     expect(scrape).toMatch(/^bridge_webhook_endpoints\{status="disabled"\} 3$/m)
+    expect(scrape).toMatch(/^bridge_webhook_shards\{state="held"\} [1-9]/m)
+    expect(scrape).toMatch(/^bridge_webhook_shards\{state="stuck"\} 0$/m)
     const { checks } = await getJson<{ checks: object }>(`${bridge.ready.ops}/readyz`)
     expect(checks).toMatchObject({ endpoints: true, webhooks: true })
   })

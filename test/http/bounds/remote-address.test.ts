@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseNet } from '../../../src/core/ip.ts'
-import { clientAddress, createAddressReader } from '../../../src/http/bounds/remote-address.ts'
+import { addressText, clientAddress, createAddressReader } from '../../../src/http/bounds/remote-address.ts'
 
 /** The key under which the streams of that address are counted; null where they are not. */
 function addressKey(remoteAddress: string | undefined): string | null {
@@ -92,4 +92,20 @@ test('the address that was read last is read from the request only, and another 
     const [first, second] = requests
     expect(first && second && addressOf(first) === addressOf(second)).toBe(true)
   }
+})
+
+test.each([
+  ['5.6.7.8', '5.6.7.8'],
+  ['::ffff:127.0.0.1', '127.0.0.1'],
+  ['2A02:26F7:0001:0002:0:0:0:1', '2a02:26f7:1:2::/64'],
+  ['2a02:26f7::1', '2a02:26f7::/64'],
+  ['2a02:26f7:0:10::1', '2a02:26f7:0:10::/64'],
+  ['::1', '::/64'],
+])('%s is shown as %s', (address, shown) => {
+  const key = clientAddress({ socket: { remoteAddress: address }, headers: {} }, [])?.key ?? ''
+  expect(addressText(key)).toBe(shown)
+})
+
+test('an address that cannot be read is shown as none', () => {
+  expect(addressText('')).toBeNull()
 })

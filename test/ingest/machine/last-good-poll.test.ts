@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { plans } from '../../../src/core/plans.ts'
+import { lastCleanOf } from '../../../src/ingest/machine/poll.ts'
+import { enqueue } from '../../../src/ingest/machine/publish.ts'
+import { initialState } from '../../../src/ingest/machine/state.ts'
 import type { Failure } from '../../../src/upstream/outcome.ts'
+import { ingestConfig } from '../../support/worlds/ingest-config.ts'
 import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
 import { burst } from '../../support/worlds/world-upstream.ts'
 
@@ -42,6 +46,23 @@ describe('the last good poll', () => {
     expect(world.requests.length).toBeGreaterThan(300)
     expect(commits).toBeGreaterThan(50)
     expect(commits).toBeLessThanOrEqual(62)
+  })
+
+  it('begins where the next one learns, although `Date` has whole seconds, unless its clock was wrong', () => {
+    const state = { ...initialState(), lastGoodPollMs: NIGHT }
+    const lastCleanMs = (lastCleanPollMs: number): number => {
+      const head = { ...state.head, lastCleanPollMs }
+      const context = { state: { ...state, head }, actions: [], config: ingestConfig(), nowMs: NIGHT + 8000 }
+      return lastCleanOf(context, NIGHT + 7100, state)
+    }
+    expect([-400, 900, HOUR].map((ms) => lastCleanMs(NIGHT + ms) - NIGHT)).toEqual([-400, 900, -900])
+  })
+
+  it('keeps its own skew where a page of a scan shows another clock since', () => {
+    const state = { ...initialState(), lastGoodPollMs: NIGHT, skewMs: 5 * HOUR, sightingSkewMs: -HOUR }
+    const context = { state, actions: [], config: ingestConfig(), nowMs: NIGHT + MINUTE }
+    enqueue(context, 'backfill', { events: [] })
+    expect(context.state.head.lastGood).toEqual({ atMs: NIGHT, skewMs: -HOUR })
   })
 
   it('counts for the next process on the embedded log: restarts cost nothing, and the next poll keeps its time', () => {

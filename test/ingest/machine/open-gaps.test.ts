@@ -29,7 +29,22 @@ test('a first start whose backfill is too dear keeps the gaps that are open, for
 
 test('two gaps that open in the same millisecond have different ids', () => {
   const context: StepContext = { state: initialState(), actions: [], config: ingestConfig(), nowMs: START }
-  const first = newGap(context, 'outage', START - HOUR, START)
+  const first = newGap(context, 'outage', { fromMs: START - HOUR, toMs: START })
   context.state.head = { ...context.state.head, openGaps: [first] }
-  expect(newGap(context, 'overflow', START - DAY, START).id).not.toBe(first.id)
+  expect(newGap(context, 'overflow', { fromMs: START - DAY, toMs: START }).id).not.toBe(first.id)
+})
+
+test('due times of a process whose clock was days ahead are stored by the clock of the next one', () => {
+  const world = new World({ pageSize: 50, weeklyQuota: 350, seed: 1, startMs: START, items: [] })
+  world.run(START + HOUR)
+  world.stop()
+  const range = { from: '2026-01-05T00:00:00.000Z', to: '2026-01-05T01:00:00.000Z', cause: 'outage' as const }
+  const open: OpenGap = {
+    ...{ ...range, id: 'ahead', openedAt: '2026-01-06T06:30:00.000Z', found: 0, closedAt: null, attempts: 9 },
+    retryAtMs: START + 6 * DAY,
+  }
+  world.store.head = { ...world.store.head, openGaps: [open], lastSpendMs: START + 5 * DAY + HOUR }
+  world.start()
+  world.run(START + HOUR + 10_000)
+  expect(world.openGaps.map(({ retryAtMs }) => Math.round((retryAtMs - world.nowMs) / HOUR))).toEqual([23])
 })

@@ -17,8 +17,13 @@ const days: readonly WorldItem[] = [0, DAY].flatMap((dayMs) => [
 /** They do not show the present. */
 const dayBefore = burst('old', SEVEN - DAY, 10 * HOUR, 30)
 
-function played(plan: PlanName, options: Partial<WorldOptions> = {}, more: readonly WorldItem[] = []): World {
-  const items = [...dayBefore, ...days, ...more]
+function played(
+  plan: PlanName,
+  options: Partial<WorldOptions> = {},
+  more: readonly WorldItem[] = [],
+  listed = dayBefore,
+): World {
+  const items = [...listed, ...days, ...more]
   const world = new World({ ...plans[plan], seed: 1, startMs: SEVEN - 10 * MINUTE, items, ...options })
   world.run(SEVEN + 2 * DAY)
   return world
@@ -67,6 +72,34 @@ describe('a wrong clock', () => {
       }
     },
   )
+
+  it.each([
+    { dateOffMs: 270 * DAY },
+    { dateOffMs: -270 * DAY },
+    { clockOffMs: 270 * DAY },
+    { clockOffMs: -270 * DAY },
+  ])('keeps no day from being reconciled: $dateOffMs, $clockOffMs ms', (options) => {
+    const behind = [3, 5, 8].map((hours) => {
+      const timeMs = SEVEN + hours * HOUR
+      return { guid: `behind-${hours}`, timeMs, visibleMs: timeMs + 3 * HOUR, content: `${hours}` }
+    })
+    const held = played('advanced', options, behind, []).store.events.map(({ id }) => id)
+    expect(behind.filter(({ guid }) => !held.includes(guid))).toEqual([])
+  })
+
+  it('does not reconcile days of before the start: a Date that is eight days behind for two minutes', () => {
+    const startMs = SEVEN + HOUR
+    const dateOffMs = (trueMs: number): number =>
+      trueMs > startMs + HOUR && trueMs < startMs + HOUR + 2 * MINUTE ? -8 * DAY : 0
+    const before = [-5, -4, -1].flatMap((back) => burst(`before${back}`, SEVEN + back * DAY, HOUR, 20))
+    const world = played('advanced', { startMs, dateOffMs }, before, [])
+    expect(world.store.events.filter(({ id }) => id.startsWith('before-'))).toEqual([])
+  })
+
+  it.each([270 * DAY, -270 * DAY])('keeps nothing from being backfilled: Date by %d ms', (dateOffMs) => {
+    const world = played('advanced', { dateOffMs, backfillMs: 2 * DAY })
+    expect(world.missing()).toEqual([])
+  })
 
   it('is not taken for right by items that are stamped ahead of the other', () => {
     const usualMs = meanMs(usual.get('lite') ?? [])

@@ -43,7 +43,7 @@ function keeping(log: Log, clock = createManualClock(START_MS)) {
   const be = (polled: number): void => {
     const days = [{ ...emptyDay('2026-01-08'), polled }]
     const head = { ...initialState().head, days, countedFromMs: START_MS - DAY_MS }
-    poller.state = { ...initialState(), head, lastGoodPollMs: START_MS }
+    poller.state = { ...initialState(), head, hasDate: true, lastGoodPollMs: START_MS }
     poller.leaderSinceMs = START_MS
   }
   /** Advances time by this much in steps. */

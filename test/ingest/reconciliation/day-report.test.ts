@@ -5,6 +5,7 @@ import { DAY_MS, HOUR_MS } from '../../../src/core/durations.ts'
 import { plans } from '../../../src/core/plans.ts'
 import type { Ledger } from '../../../src/governor/quota/time-buckets.ts'
 import { reconciliationBudget } from '../../../src/governor/schedule/daily-reconciliation.ts'
+import { sightingsOf } from '../../../src/ingest/machine/present.ts'
 import { initialState } from '../../../src/ingest/machine/state.ts'
 import { reportsOf } from '../../../src/ingest/reconciliation/day-report.ts'
 import type { Head, OpenGap } from '../../../src/ingest/writer-state/head.ts'
@@ -21,7 +22,7 @@ function reports(
   const { nowMs = FRIDAY, skewMs = 0, ledger = new Map() } = at
   const head = { ...initialState().head, countedFromMs: FRIDAY - 2 * DAY_MS, ...changes }
   const dayWalks = at.dayWalks === null ? null : config.dayWalks
-  const clocks = { hasDate: true, skewMs, sightings: [] }
+  const clocks = { hasDate: true, skewMs, sightings: sightingsOf('date'), newest: null }
   return reportsOf({ head, ledger, ...clocks, lastGoodPollMs: nowMs }, { ...config, dayWalks }, nowMs)
 }
 
@@ -41,6 +42,16 @@ describe('the day reports', () => {
   it('are empty before the first poll, and cover at most two weeks', () => {
     expect(reports({ countedFromMs: null })).toEqual([])
     expect(reports({ countedFromMs: FRIDAY - 400 * DAY_MS })).toHaveLength(15)
+  })
+
+  it('end with the day of the last good poll of another process, before the first answer to this one', () => {
+    const head = { ...initialState().head, countedFromMs: FRIDAY - 2 * DAY_MS }
+    const state = { ...initialState(), head, lastGoodPollMs: FRIDAY - DAY_MS }
+    const dates = (hasDate: boolean | null) =>
+      reportsOf({ ...state, hasDate }, config, FRIDAY + 3 * DAY_MS).map(({ date }) => date)
+    expect(dates(null)).toEqual(['2026-01-07', '2026-01-08'])
+    expect(dates(true).at(-1)).toBe('2026-01-12')
+    expect(reportsOf({ ...state, lastGoodPollMs: null }, config, FRIDAY)).toEqual([])
   })
 
   it('show the state of each daily reconciliation', () => {

@@ -1,6 +1,9 @@
 /** Tests on a whole bridge that one tenant cannot take search time, sockets or open files from another. */
+
+import { once } from 'node:events'
 import { readdirSync, rmSync } from 'node:fs'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { fillStore } from '../../../bench/archive.ts'
 import type { BridgeProcess } from '../../support/bridge-process.ts'
@@ -25,15 +28,18 @@ function middle(values: readonly number[]): number {
   return kept.reduce((sum, value) => sum + value, 0) / kept.length
 }
 
-/** A bridge without a poller over a store of so many events; `inside` as for `startBridge`. */
-async function bridgeOver(events: number, inside: readonly string[] = []): Promise<BridgeProcess> {
+/** The directory of a store of so many events. */
+function storeOf(events: number): string {
   const { folder, archive } = fillStore(events)
   archive.close()
-  const bridge = await startWithoutUpstream(folder, {}, inside)
-  onTestFinished(async () => {
-    await bridge.stop('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
-  })
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A bridge without a poller over that store, of so many events; `inside` as for `startBridge`. */
+async function bridgeOver(store: number | string, inside: readonly string[] = []): Promise<BridgeProcess> {
+  const bridge = await startWithoutUpstream(typeof store === 'string' ? store : storeOf(store), {}, inside)
+  onTestFinished(async () => void (await bridge.stop('SIGKILL')))
   return bridge
 }
 
@@ -157,4 +163,40 @@ test('1,024 open files are enough for idle connections, deliveries that hang, an
     async () => (await fetch(`${bridge.ready.http}/v1/disclosures?limit=10`, { headers: bearer })).status,
     (status) => status === 200,
   )
+})
+
+test('a thousand receivers of one event leave 1,024 open files enough for the work beside them', async () => {
+  // Each address of this machine is a receiver of its own, whose connection idles for some seconds.
+  let received = 0
+  const receivers = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(204).end())
+    received += 1
+  })
+  receivers.listen(0, '0.0.0.0', 1024)
+  await once(receivers, 'listening')
+  onTestFinished(() => {
+    receivers.close()
+    receivers.closeAllConnections()
+  })
+  const { port } = receivers.address() as AddressInfo
+  const urls = Array.from({ length: 1000 }, (_, at) => `http://127.0.${1 + (at >> 8)}.${at & 255}:${port}/`)
+  const folder = storeOf(100)
+  const silent = await startWithoutUpstream(folder, { BRIDGE_ROLES: 'api' })
+  onTestFinished(async () => void (await silent.stop('SIGKILL')))
+  const newest = await fetch(`${silent.ready.http}/v1/disclosures?tail=1`, { headers: bearer })
+  const { data } = (await newest.json()) as { data: { time: string }[] }
+  await Promise.all(urls.map((url) => post(silent, '/v1/webhooks', { url, since: data[0]?.time })))
+  await silent.stop()
+  const bridge = await bridgeOver(folder, ['bash', '-c', 'ulimit -n 1024 && exec "$@"', 'bash'])
+  let mostFiles = 0
+  await eventually(
+    async () => {
+      mostFiles = Math.max(mostFiles, readdirSync(`/proc/${bridge.pid}/fd`).length)
+      return received
+    },
+    (count) => count >= urls.length,
+  )
+  expect(mostFiles).toBeGreaterThan(400)
+  expect(mostFiles).toBeLessThan(700)
+  expect((await fetch(`${bridge.ready.ops}/healthz`)).status).toBe(200)
 })

@@ -5,17 +5,26 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { ADMIN_TOKEN } from '../../support/bridge-process.ts'
 import { eventually } from '../../support/http/api-client.ts'
-import { BODIES, NEEDS, REFUSED_OTHERWISE, SCOPES, SEE } from '../../support/product/scopes-needed.ts'
+import { NEEDS, REFUSED_OTHERWISE, SCOPES, SEE } from '../../support/product/scopes-needed.ts'
+import {
+  allows,
+  bodyOf,
+  collectionOf,
+  credential,
+  type Headers,
+  NEVER,
+  needOf,
+  pathWith,
+  wrongCredentials,
+} from '../../support/product/sent-operations.ts'
 import { type DocumentedOperation, type Product, startProduct } from '../../support/product/whole-product.ts'
 import { createWire, type Wire, type WireAnswer } from '../../support/product/wire.ts'
+import { openStream, type StreamClient } from '../../support/streams/ws-client.ts'
 import { LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
 import { startReceiver, type WebhookReceiver } from '../../support/webhooks/webhook-receiver.ts'
 
 /** Is in everything that the tenant `owner` stores: no answer to anybody else may hold it. */
 const CANARY = 'zcanaryz'
-/** Ids of these forms never existed. */
-const NEVER = { webhooks: 'ep_000000000000000000000', tokens: 'tok_000000000000000000000' }
-
 interface Tenant {
   name: string
   /** With every scope. */
@@ -26,10 +35,18 @@ let product: Product
 let receiver: WebhookReceiver
 let wire: Wire
 /** Whose things the others try to reach. */
-let owner: Tenant & { endpoint: string; tokenId: string; attempt: string; eventId: string; cursors: string[] }
+let owner: Tenant & {
+  endpoint: string
+  tokenId: string
+  stream: string
+  attempt: string
+  eventId: string
+  cursors: string[]
+}
 let other: Tenant
 let identifier: string
 let sent = 0
+const clients: StreamClient[] = []
 let deviations: string[] = []
 
 beforeEach(() => {
@@ -49,6 +66,7 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
+  for (const { webSocket } of clients) webSocket.terminate()
   wire[Symbol.dispose]()
   await product[Symbol.asyncDispose]()
   await receiver[Symbol.asyncDispose]()
@@ -83,11 +101,21 @@ async function ownerOf(): Promise<typeof owner> {
     name,
     token,
     tokenId,
+    stream: await streamOf(token),
     endpoint,
     attempt: first?.id ?? '',
     eventId: first?.eventId ?? '',
     cursors: [attempts.next ?? '', deliveries.next ?? ''],
   }
+}
+
+/** The id of a new stream of that token. */
+async function streamOf(token: string): Promise<string> {
+  const client = await openStream({ url: product.url, auth: { authorization: `Bearer ${token}` } })
+  clients.push(client)
+  await client.next('hello')
+  const { text } = await ask('GET', '/v1/streams?limit=1000', token)
+  return (JSON.parse(text) as { data: { id: string }[] }).data.at(-1)?.id ?? ''
 }
 
 async function makeToken(
@@ -105,8 +133,6 @@ function ask(method: string, path: string, token: string, body?: object, headers
   return send(method, path, [credential(path, token), ...headers], body)
 }
 
-type Headers = readonly (readonly [string, string])[]
-
 function send(method: string, path: string, headers: Headers, body?: object): Promise<WireAnswer> {
   sent += 1
   const type = body === undefined ? [] : [['content-type', 'application/json'] as const]
@@ -114,50 +140,19 @@ function send(method: string, path: string, headers: Headers, body?: object): Pr
   return wire.send({ method, path, headers: [...headers, ...type], ...text })
 }
 
-function isMirror(path: string): boolean {
-  return path.startsWith('/v2/')
-}
-
-function credential(path: string, token: string): readonly [string, string] {
-  return isMirror(path) ? ['x-api-key', token] : ['authorization', `Bearer ${token}`]
-}
-
-function needOf({ name }: DocumentedOperation): string {
-  return NEEDS[name] ?? ''
-}
-
-function allows(need: string, scopes: readonly string[]): boolean {
-  return need === 'open' || need === 'any' || scopes.includes(need)
-}
-
-/** Where an id of a tenant stands in the path; null: nowhere. */
-function collectionOf({ path }: DocumentedOperation): keyof typeof NEVER | null {
-  const found = /^\/v1\/(webhooks|tokens)\/\{id\}/.exec(path)?.[1]
-  return found === 'webhooks' || found === 'tokens' ? found : null
-}
-
-/** The path with that id, or with an example of what it takes else. */
-function pathWith(operation: DocumentedOperation, id: string): string {
-  const { path } = operation
-  return path
-    .replace('{id}', collectionOf(operation) === null ? identifier : id)
-    .replace('{mic}', 'XLON')
-    .replace('{identifier}', path.includes('/items/') ? identifier : 'GB00B10RZP78')
-}
-
-/** A new thing of that tenant for the path; an empty text where it takes none. */
-async function freshId(operation: DocumentedOperation, tenant: Tenant): Promise<string> {
+/** A new thing of that tenant for the path; an empty text where it takes none. A stream is opened with `opener`. */
+async function freshId(
+  operation: DocumentedOperation,
+  tenant: Tenant,
+  opener = tenant.token,
+): Promise<string> {
   const collection = collectionOf(operation)
   if (collection === null) return ''
   if (collection === 'tokens') return (await makeToken(tenant.name, [SEE])).id
+  if (collection === 'streams') return await streamOf(opener)
   const made = await ask('POST', '/v1/webhooks', tenant.token, { url: `${receiver.url}/fresh` })
   expect([made.status, made.text]).toEqual([201, expect.anything()])
   return (JSON.parse(made.text) as { id: string }).id
-}
-
-function bodyOf({ name }: DocumentedOperation, tenant: string): object | undefined {
-  const body = BODIES[name]
-  return body !== undefined && 'tenant' in body ? { ...body, tenant } : body
 }
 
 /** What an operation that may be done is answered. */
@@ -175,7 +170,9 @@ function judgeStatus({ name }: DocumentedOperation, who: string, answer: WireAns
 /** Nobody but the owner may see anything of it. */
 function judgeSecrecy(where: string, { text, headers }: WireAnswer, asked = ''): void {
   const shown = `${text}${JSON.stringify(headers)}`
-  const secrets = [CANARY, owner.endpoint, owner.tokenId, owner.attempt].filter((id) => !asked.includes(id))
+  const secrets = [CANARY, owner.endpoint, owner.tokenId, owner.stream, owner.attempt].filter(
+    (id) => !asked.includes(id),
+  )
   for (const secret of secrets)
     if (shown.includes(secret)) deviations.push(`${where} shows ${secret} of another tenant`)
 }
@@ -205,27 +202,8 @@ test('no operation that needs a token is done with a credential that is none', a
     'another administrator': `${ADMIN_TOKEN}x`,
   }
   for (const operation of product.operations) {
-    const path = pathWith(operation, owner.endpoint)
-    const [name] = credential(path, '')
-    const prefix = isMirror(path) ? '' : 'Bearer '
-    const headers: Record<string, Headers> = {
-      nothing: [],
-      ...Object.fromEntries(
-        Object.entries(invalid).map(([who, text]) => [who, [[name, `${prefix}${text}`]]]),
-      ),
-      'a token in the header of the other interface': [
-        isMirror(path) ? ['authorization', `Bearer ${token}`] : ['x-api-key', token],
-      ],
-      'a token as Basic': [['authorization', `Basic ${Buffer.from(`x:${token}`).toString('base64')}`]],
-      'a token without a scheme': isMirror(path) ? [] : [['authorization', token]],
-      'a token in a cookie': [
-        ['cookie', `token=${token}; authorization=Bearer ${token}; x-api-key=${token}`],
-      ],
-      'a token in the header of a proxy': [
-        ['proxy-authorization', `Bearer ${token}`],
-        ['x-forwarded-authorization', `Bearer ${token}`],
-      ],
-    }
+    const path = pathWith(operation, owner.endpoint, identifier)
+    const headers = wrongCredentials(path, invalid, token)
     const queries = ['', 'token', 'access_token', 'authorization', 'api_key', 'x-api-key', 'ticket']
     const judge = (who: string, answer: WireAnswer): void => {
       judgeSecrecy(`${operation.name} with ${who}`, answer, path)
@@ -248,13 +226,15 @@ test('every operation is done with exactly the scope that it needs', async () =>
   const tokens = await Promise.all(subsets.map(async (scopes) => (await makeToken('other', scopes)).token))
   for (const operation of product.operations) {
     for (const [at, scopes] of subsets.entries()) {
-      const id = allows(needOf(operation), scopes) ? await freshId(operation, other) : NEVER.webhooks
+      const id = allows(needOf(operation), scopes)
+        ? await freshId(operation, other, tokens[at])
+        : NEVER.webhooks
       // A token of few scopes may give no more than these.
       const body =
         operation.name === 'POST /v1/tokens'
           ? { tenant: 'other', scopes: ['admin'] }
           : bodyOf(operation, 'other')
-      const answer = await ask(operation.method, pathWith(operation, id), tokens[at] ?? '', body)
+      const answer = await ask(operation.method, pathWith(operation, id, identifier), tokens[at] ?? '', body)
       const who = `the scopes ${scopes.join(', ')}`
       judgeSecrecy(`${operation.name} with ${who}`, answer)
       if (allows(needOf(operation), scopes)) judgeAllowed(operation, who, answer)
@@ -270,21 +250,21 @@ test('an id of another tenant in a path is answered as one that never was, and t
   for (const operation of product.operations) {
     const collection = collectionOf(operation)
     if (collection === null) continue
-    const id = collection === 'tokens' ? owner.tokenId : owner.endpoint
+    const id = { tokens: owner.tokenId, webhooks: owner.endpoint, streams: owner.stream }[collection]
     for (const { name, token } of [other, central]) {
       const body = bodyOf(operation, name)
       const headers: Headers = [['if-match', before.headers.etag?.toString() ?? '*']]
       for (const query of ['', `?tenant=${owner.name}`, `?after=${owner.cursors[0]}`]) {
         const foreign = await ask(
           operation.method,
-          `${pathWith(operation, id)}${query}`,
+          `${pathWith(operation, id, identifier)}${query}`,
           token,
           body,
           headers,
         )
         const never = await ask(
           operation.method,
-          `${pathWith(operation, NEVER[collection])}${query}`,
+          `${pathWith(operation, NEVER[collection], identifier)}${query}`,
           token,
           body,
         )
@@ -302,14 +282,14 @@ test('an id of another tenant in a path is answered as one that never was, and t
       judgeStatus(
         operation,
         'a foreign id, no scope',
-        await ask(operation.method, pathWith(operation, id), reader, body),
+        await ask(operation.method, pathWith(operation, id, identifier), reader, body),
         403,
       )
     }
     const own = await freshId(operation, other)
     const answer = await ask(
       operation.method,
-      pathWith(operation, own),
+      pathWith(operation, own, identifier),
       ADMIN_TOKEN,
       bodyOf(operation, 'other'),
     )
@@ -329,10 +309,19 @@ function settingsOf({ text }: WireAnswer): object {
 
 test('ids of another tenant in queries, bodies and headers show and change nothing', async () => {
   const own = await freshId({ path: '/v1/webhooks/{id}' } as DocumentedOperation, other)
-  const ids = [owner.endpoint, owner.tokenId, owner.attempt, owner.eventId, owner.name, ...owner.cursors]
+  const ids = [
+    owner.endpoint,
+    owner.tokenId,
+    owner.stream,
+    owner.attempt,
+    owner.eventId,
+    owner.name,
+    ...owner.cursors,
+  ]
   const lists = [
     '/v1/webhooks',
     '/v1/tokens',
+    '/v1/streams',
     '/v1/rejected',
     `/v1/webhooks/${own}/attempts`,
     `/v1/webhooks/${own}/deliveries`,
@@ -384,7 +373,15 @@ test('tokens and keys of one tenant give no other tenant anything', async () => 
   judgeSecrecy('a repeated key', foreign)
   const rewrapped = await ask('POST', '/v1/webhooks/rewrap', other.token)
   judgeSecrecy('rewrap', rewrapped)
-  for (const path of ['/v1/status', '/v1/report', '/v1/me', '/v1/rejected', '/v1/tokens', '/v1/webhooks'])
+  for (const path of [
+    '/v1/status',
+    '/v1/report',
+    '/v1/me',
+    '/v1/rejected',
+    '/v1/tokens',
+    '/v1/webhooks',
+    '/v1/streams',
+  ])
     judgeSecrecy(path, await ask('GET', path, other.token))
   expect(deviations).toEqual([])
 })

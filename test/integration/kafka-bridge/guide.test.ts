@@ -197,6 +197,7 @@ describe.skipIf(shared === null)('the guide for Kafka consumers', () => {
       aheadof: sample.time,
       replacesid: 'urn:newsml:example:1',
       foundBy: 'poll',
+      journey: 'sent=412',
     } as const
     const event = { ...sample, ...rare }
     await writer.commit({ events: [event] })

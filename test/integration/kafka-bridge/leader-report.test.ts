@@ -2,14 +2,14 @@
  * Tests what nodes on Kafka say of the leader: the same on all of them, while a leader is frozen, when another takes over,
  * and after a restart.
  */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Status } from '../../../src/api/routes/status.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
-import { ADMIN_TOKEN, type BridgeProcess, temporaryDirectory } from '../../support/bridge-process.ts'
+import { ADMIN_TOKEN, type BridgeProcess } from '../../support/bridge-process.ts'
 import { bearer, eventually, getJson } from '../../support/http/api-client.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
-import { kafkaNodes } from '../../support/kafka/kafka-nodes.ts'
+import { kafkaNodesOfTest } from '../../support/kafka/kafka-nodes.ts'
 import { openStream } from '../../support/streams/ws-client.ts'
 
 const brokers = await sharedBrokers()
@@ -27,19 +27,7 @@ describe.skipIf(brokers === null)('nodes on Kafka', () => {
   })
   afterAll(() => sandbox?.close())
 
-  /** Starts nodes of one installation, each on a disk of its own. */
-  function installation() {
-    const startNode = kafkaNodes('knows', brokers, sandbox, { BRIDGE_BACKFILL: 'P1D' })
-    return async (roles: string): Promise<BridgeProcess> => {
-      const directory = temporaryDirectory()
-      const node = await startNode(directory.path, roles)
-      onTestFinished(async () => {
-        await node.stop('SIGKILL')
-        directory[Symbol.dispose]()
-      })
-      return node
-    }
-  }
+  const installation = () => kafkaNodesOfTest('knows', brokers, sandbox, { BRIDGE_BACKFILL: 'P1D' })
 
   it('say what the leader says, with when it said so, whether they poll or not', async () => {
     const start = installation()

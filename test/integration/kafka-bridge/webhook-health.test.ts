@@ -53,8 +53,8 @@ describe.skipIf(brokers === null)('the health of an endpoint on Kafka', () => {
       const healthOf = async (id: string) => (await ask('GET', `/${id}`)).health
       const { shown, wanted } = await eventually(
         async () => ({ shown: await healthOf(failing.id), wanted: await matching() }),
-        ({ shown: { failingSince, pending }, wanted: { length } }) =>
-          failingSince !== null && pending === length,
+        ({ shown: { failingSince, pending, p50Ms }, wanted: { length } }) =>
+          failingSince !== null && pending === length && p50Ms !== null,
       )
       const [oldestPending] = wanted.map(({ recordedtime }) => recordedtime).sort()
       const stays = { pending: wanted.length, oldestPending, dead: 0 }

@@ -24,13 +24,14 @@ import { kafkaClient } from '../../support/kafka/clients.ts'
 import { type KafkaCluster, startCluster } from '../../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../../support/kafka/for-tests.ts'
 import { kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
+import { commitPositions } from '../../support/kafka/positions.ts'
 import { newestRejected } from '../../support/newest-rejected.ts'
 import { eventAt } from '../../support/store.ts'
 
 const runtime = await kafkaRuntime()
 const PREFIX = 'disclosures'
 const PASSWORD = 'opens-the-test-broker'
-const USERS = ['poller', 'reader', 'webhooks', 'unwritten', 'narrow']
+const USERS = ['poller', 'reader', 'webhooks', 'unwritten', 'narrow', 'watching']
 
 interface Row {
   role: string
@@ -109,6 +110,15 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
           'reader',
           rows.filter(({ role }) => role === 'reader'),
         ),
+        ...rightsOf(
+          'watching',
+          rows.filter(({ role }) => role === 'reader'),
+        ),
+        {
+          ...{ resourceType: AclResourceTypes.GROUP, resourceName: '*' },
+          ...{ resourcePatternType: ResourcePatternTypes.LITERAL, principal: 'User:watching', host: '*' },
+          ...{ operation: AclOperationTypes.DESCRIBE, permissionType: AclPermissionTypes.ALLOW },
+        },
         ...rightsOf(
           'webhooks',
           rows.filter(({ role }) => role === 'reader' || role === 'webhooks'),
@@ -197,6 +207,27 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
       expect(await reader.requests.send('question', signal)).toBe('question!')
     } finally {
       await Promise.all([reader.close(), poller.close()])
+    }
+  })
+
+  it('lists consumer groups to a user that may describe them, and says to others that some may be missing', async () => {
+    await commitPositions(cluster.brokers, { desk: { [`${PREFIX}.all`]: 0 } })
+    for (const [user, groups, incomplete] of [
+      ['watching', ['desk'], null],
+      ['reader', [], expect.stringMatching(/^Groups may be missing\. .*the right Describe/)],
+      ['poller', [], expect.stringMatching(/^Groups may be missing\. .*the right Describe/)],
+    ] as const) {
+      const log = logAs(user)
+      try {
+        const found = await log.consumers?.({ after: null, limit: 10 }, AbortSignal.timeout(20_000))
+        expect([user, found?.groups.map(({ group }) => group), found?.incomplete]).toEqual([
+          user,
+          groups,
+          incomplete,
+        ])
+      } finally {
+        await log.close()
+      }
     }
   })
 

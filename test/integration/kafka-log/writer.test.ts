@@ -47,7 +47,12 @@ describe.skipIf(brokers.length === 0)('the records of a commit', () => {
     const log = logs.open(options)
     const writer = await claimed(log)
     const [event] = await writer.commit({
-      events: [{ ...itemWith(1, { fca: ['REN'] }), late: true, replacesid: 'urn:0', foundBy: 'fill' }],
+      events: [
+        {
+          ...itemWith(1, { fca: ['REN'] }),
+          ...{ late: true, replacesid: 'urn:0', foundBy: 'fill', journey: 'sent=412 scan=fill' },
+        },
+      ],
     })
     const [record] = await readTopic(kafkaClient(brokers), `${options.topics.prefix}.all`, 1)
     expect(record).toMatchObject({ key: '213800EXAMPLE0000001', value: event?.data })
@@ -67,10 +72,11 @@ describe.skipIf(brokers.length === 0)('the records of a commit', () => {
       ce_replacesid: 'urn:0',
       ce_topicsequence: '1',
       foundby: 'fill',
+      journey: 'sent=412 scan=fill',
       topics: 'fca.REN',
     })
     const [stored] = await followed(log, 0, 1)
-    expect(stored).toMatchObject({ foundBy: 'fill', topics: ['fca.REN'] })
+    expect(stored).toMatchObject({ foundBy: 'fill', journey: 'sent=412 scan=fill', topics: ['fca.REN'] })
     expect(Math.abs((stored?.committedMs ?? 0) - Date.now())).toBeLessThan(60_000)
   })
 

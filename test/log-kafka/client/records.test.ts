@@ -65,11 +65,12 @@ describe('the record of an event', () => {
     )
   })
 
-  it('of all events also says how its item was found and which topics hold it; an unknown way reads as none', () => {
+  it('of all events also says how its item was found, by which request, and which topics hold it; an unknown way reads as none', () => {
     fc.assert(
       fc.property(someEvent, fc.constantFrom(...waysFound), (event, foundBy) => {
-        const record = recordOfAll({ ...event, foundBy }, ['fca.FR', 'native._other'])
-        const stored = { ...event, topics: ['fca.FR', 'native._other'], committedMs: APPENDED_MS }
+        const journey = 'sent=412 scan=gap_retry'
+        const record = recordOfAll({ ...event, foundBy, journey }, ['fca.FR', 'native._other'])
+        const stored = { ...event, journey, topics: ['fca.FR', 'native._other'], committedMs: APPENDED_MS }
         expect(eventOf(sent(record))).toEqual({ ...stored, foundBy })
         const later = { ...record, headers: { ...record.headers, foundby: 'telepathy' } }
         expect(eventOf(sent(later))).toEqual(stored)

@@ -39,6 +39,15 @@ describe('the settings of topics', () => {
     expect(topicConfig('internal.journal.tries', settings, 3)).not.toHaveProperty('retention.ms')
   })
 
+  it('keep rejected items, whose size the upstream decides, within 4 GiB, and events whatever their size', () => {
+    expect(topicConfig('rejected', settings, 3)).toMatchObject({
+      'retention.bytes': String(4 * 1024 ** 3),
+      'retention.ms': '5',
+    })
+    for (const topic of ['all', 'fca.REN', 'gaps'])
+      expect(topicConfig(topic, settings, 3)).not.toHaveProperty('retention.bytes')
+  })
+
   it('forbid a leader that lacks committed records, whatever the cluster allows', () => {
     for (const topic of ['all', 'fca.REN', 'rejected', 'internal.state', 'internal.lanes.words']) {
       expect(topicConfig(topic, settings, 3)).toMatchObject({ 'unclean.leader.election.enable': 'false' })

@@ -24,7 +24,7 @@ const everything: Selection = {
 /** The market of a scenario, at its start. */
 export function openMarket(
   name: string,
-  options: { seed?: number; speed?: number; backlog?: number } = {},
+  options: { seed?: number; speed?: number; backlog?: number; dayItems?: number } = {},
 ): { market: Market; clock: ManualClock } {
   const clock = createManualClock()
   const market = new Market(
@@ -33,6 +33,7 @@ export function openMarket(
       seed: options.seed ?? 1,
       speed: options.speed ?? 1,
       backlog: options.backlog,
+      dayItems: options.dayItems,
       nativeKind: 'Native',
       documentsUrl: 'https://documents.sandbox.example',
     },

@@ -32,6 +32,17 @@ describe('a usual day', () => {
     expect(inserted(market, '07:10:11', '07:10:59')).toBe(0)
   })
 
+  test('of more items has larger bursts, and no identity twice', () => {
+    const large = open('normal', { dayItems: 11_400 })
+    toTheEnd(large.clock)
+    large.clock.advance(5 * 3_600_000)
+    const { items } = large.market.truth()
+    expect(items.length).toBeGreaterThan(11_310)
+    expect(new Set(items.map(({ guid }) => guid)).size).toBe(items.length)
+    expect(inserted(large.market, '07:00:01', '07:00:09')).toBeGreaterThan(1_350)
+    expect(inserted(large.market, '07:10:01', '07:10:10')).toBeGreaterThan(2_520)
+  })
+
   test('has the category shares counted on the live service', () => {
     const among = (codes: string) => share((item) => codes.split(' ').includes(code(item)))
     expect(among('NAV')).toBeCloseTo(0.3, 1)

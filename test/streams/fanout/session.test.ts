@@ -8,6 +8,7 @@ import type { Filter } from '../../../src/core/filter/filter.ts'
 import { SendBuffers } from '../../../src/http/bounds/send-buffers.ts'
 import { FanoutIndex } from '../../../src/streams/fanout/fanout-index.ts'
 import { FrameBatches } from '../../../src/streams/fanout/frame-batches.ts'
+import { RecentSends } from '../../../src/streams/fanout/recent-sends.ts'
 import { Session, type SessionClient, type SessionEnd } from '../../../src/streams/fanout/session.ts'
 import { TickBudget } from '../../../src/streams/limits/tick-budget.ts'
 import { TimerWheel } from '../../../src/streams/limits/timer-wheel.ts'
@@ -55,7 +56,9 @@ function node(reader: Reader) {
   const fanoutIndex = new FanoutIndex(reader, clock, sendBuffers)
   const running = fanoutIndex.run(stopping.signal)
   const timerWheel = new TimerWheel(clock, new TickBudget())
-  const parts = { reader, clock, frameBatches, fanoutIndex, timerWheel, stopping: stopping.signal }
+  const recentSends = new RecentSends(clock)
+  const shared = { frameBatches, fanoutIndex, timerWheel, recentSends }
+  const parts = { reader, clock, ...shared, stopping: stopping.signal }
   return { parts, stop: () => stopping.abort(), running }
 }
 
@@ -139,6 +142,7 @@ function switching(state: { current: Reader }): Reader {
     readBack: (request) => state.current.readBack(request),
     cursorAt: (sequence) => state.current.cursorAt(sequence),
     timeOf: (sequence) => state.current.timeOf(sequence),
+    recordedAt: (sequence) => state.current.recordedAt(sequence),
     sharedThrough: (epoch) => state.current.sharedThrough(epoch),
     sequenceSince: (timeMs) => state.current.sequenceSince(timeMs),
     beforeLast: (filter, count, signal) => state.current.beforeLast(filter, count, signal),

@@ -164,9 +164,8 @@ describe('one token', () => {
     expect(events.response.status).toBe(200)
     const refused = await open(api, '5.6.7.7', bearer('reader'))
     expect((await refused.closed).code).toBe(4006)
-    expect(refused.messages).toEqual([
-      { type: 'error', code: 406, name: 'connection_limit', detail: 'this token has 2 streams already' },
-    ])
+    const detail = 'this token has 2 streams already; end one, or use another token'
+    expect(refused.messages).toEqual([{ type: 'error', code: 406, name: 'connection_limit', detail }])
     await refusesSse(api, '5.6.7.7', 429, 'too_many', bearer('reader'))
     expect(await metric(api, 'stream_closes_total{transport="sse",code="4006"}')).toBe(1)
     await enters(api, '5.6.7.7', bearer('other'))

@@ -17,6 +17,19 @@ test('different large filters of one token have a limit, and equal ones count on
   expect(room.refusal('a', 'two', isins(500, 500))).toBeNull()
 })
 
+test('many filters of one token have the same limit, however small each is', () => {
+  const room = new FilterRoom({ tokenBytes: 10_000, allBytes: 100_000 })
+  let count = 0
+  while (count < 1000 && room.refusal('a', `${count}`, isins(1, count)) === null) {
+    room.add('a', `${count}`, isins(1, count))
+    count += 1
+  }
+  expect(count).toBe(Math.floor(10_000 / '{"isins":["GB0000000000"]}'.length))
+  expect(room.refusal('a', 'more', isins(1, count))).toBe('token_full')
+  for (let at = 0; at < count; at += 1) room.remove('a', `${at}`)
+  expect(room.refusal('a', 'large', isins(600))).toBeNull()
+})
+
 test('the filters of all tokens have a limit, which small filters do not use', () => {
   const room = new FilterRoom({ tokenBytes: 10_000, allBytes: 16_000 })
   room.add('a', 'one', isins(500))

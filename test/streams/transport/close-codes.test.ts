@@ -47,6 +47,15 @@ const ways: Record<CloseCode | Exclude<ProtocolCode, '1009'>, Way> = {
     authorization: 'Bearer other',
   },
   4006: { server: { authenticate: knows({ reader: {} }), maxPerToken: 0 }, authorization: 'Bearer reader' },
+  4007: {
+    async does(client, api) {
+      await until(() => client.texts.length === 2)
+      const page = (await (await fetch(`${api.url}/v1/streams`, { headers: api.auth })).json()) as {
+        data: { id: string }[]
+      }
+      await fetch(`${api.url}/v1/streams/${page.data[0]?.id}`, { method: 'DELETE', headers: api.auth })
+    },
+  },
   4010: {
     server: { first: 50, count: 3 },
     does: subscribe({ after: encodeCursor({ epoch: EPOCH, sequence: 3, timeMs: 0 }) }),

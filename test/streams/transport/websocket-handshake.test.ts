@@ -42,7 +42,7 @@ describe('before the upgrade to a WebSocket', () => {
       400,
       'request_malformed',
     ],
-    ['another path', {}, '/v1/streams', 404, 'not_found'],
+    ['another path', {}, '/v1/streaming', 404, 'not_found'],
     ['no upgrade', { Upgrade: null, Connection: null }, '/v1/stream', 426, 'upgrade_required'],
     ['an upgrade to something else', { Upgrade: 'h2c' }, '/v1/stream', 426, 'upgrade_required'],
     ['no upgrade and no token', { Upgrade: null, Authorization: null }, '/v1/stream', 401, 'unauthorised'],
@@ -128,6 +128,31 @@ describe('before the upgrade to a WebSocket', () => {
     const answer = await handshake(api, { Origin: origin })
     expect(answer.status).toBe(403)
     expect(JSON.parse(answer.body)).toMatchObject({ code: 'origin_refused' })
+  })
+
+  test('a page that the bridge serves itself is accepted, by the name that its client used', async () => {
+    await using api = await startApi()
+    const client = await openStream(api, { headers: { ...api.auth, origin: api.url } })
+    await client.next('hello')
+    const ask = (Origin: string, Host: string) => handshake(api, { Origin, Host })
+    for (const [origin, host] of [
+      ['https://bridge.example', 'bridge.example'],
+      ['https://bridge.example', 'Bridge.Example:443'],
+      ['http://localhost', 'localhost:80'],
+      ['http://[::1]:8080', '[::1]:8080'],
+    ] as const)
+      expect((await ask(origin, host)).status, host).not.toBe(403)
+    // Any name may be made to lead to this machine; only a certificate proves it.
+    expect((await ask('http://evil.example', 'evil.example')).status).toBe(403)
+    expect((await ask('ftp://localhost', 'localhost')).status).toBe(403)
+    expect((await ask('https://bridge.example', 'bridge.example:8443')).status).toBe(403)
+    expect((await ask('https://evil.example', 'bridge.example')).status).toBe(403)
+  })
+
+  test("without the role console no page is the bridge's own", async () => {
+    await using api = await startApi({ servesPages: false })
+    const own = { Origin: 'https://bridge.example', Host: 'bridge.example' }
+    expect((await handshake(api, own)).status).toBe(403)
   })
 
   test('a page of a listed origin is accepted', async () => {

@@ -49,6 +49,15 @@ describe('authentication', () => {
     expect(noBearer.messages[0]?.detail).toContain('no Bearer')
   })
 
+  test('by the first frame passes over what a browser sends for a proxy with a password', async () => {
+    await using api = await startApi()
+    const client = await open(api, { authorization: 'Basic eA==', origin: api.url })
+    client.send(AUTH)
+    await client.next('authenticated')
+    const refused = await open(api, { ...bearer('wrong'), origin: api.url })
+    expect((await refused.closed).code).toBe(4001)
+  })
+
   test('that does not arrive within 10 s is error 404 and 4001', async () => {
     await using api = await startApi()
     const client = await open(api, {})

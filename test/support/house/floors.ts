@@ -67,8 +67,13 @@ export const floors: readonly (readonly Area[])[] = [
     {
       name: 'streams',
       does: 'role `feed`: the live feed over WebSocket and server-sent events',
-      inner: ['limits', 'fanout', 'transport', '.'],
+      inner: ['limits', 'fanout', 'transport', 'management', '.'],
       doors: ['channels.ts', 'streams.ts'],
+    },
+    {
+      name: 'console',
+      does: 'role `console`: the page in the browser over the API, whose own code is in `page`',
+      doors: ['console.ts'],
     },
     {
       name: 'sandbox',
@@ -80,7 +85,7 @@ export const floors: readonly (readonly Area[])[] = [
     {
       name: 'api',
       does: 'role `api`: pull, tokens, status, the mirror of the upstream API, OpenAPI and AsyncAPI',
-      inner: ['mirror', 'openapi', 'asyncapi', 'routes', '.'],
+      inner: ['mirror', 'openapi', 'asyncapi', 'routes', 'operations', 'journey', '.'],
       doors: [
         'api.ts',
         'mirror/fund-routes.ts',
@@ -91,6 +96,7 @@ export const floors: readonly (readonly Area[])[] = [
         'mirror/refusal.ts',
         'mirror/router.ts',
         'openapi/upstream-document.ts',
+        'routes/me-route.ts',
         'routes/status.ts',
       ],
     },
@@ -105,7 +111,7 @@ export const floors: readonly (readonly Area[])[] = [
     {
       name: 'log-embedded',
       does: 'the log in one SQLite file, its backup and restore',
-      doors: ['backup.ts', 'lock.ts', 'log.ts', 'private-files.ts', 'restore.ts'],
+      doors: ['backup.ts', 'lock.ts', 'log.ts', 'private-files.ts', 'restore.ts', 'retention.ts'],
     },
   ],
   [{ name: 'log-shared', does: 'what the adapters of the log have in common', doors: 'every file' }],

@@ -18,7 +18,7 @@ const owners: Readonly<Record<string, RegExp>> = {
   undici: /^src\/(upstream|webhooks)\//,
   'prom-client': /^src\/obs\//,
   pino: /^src\/obs\//,
-  zod: /^src\/(settings|sandbox|http|api|webhooks|registry|streams|upstream)\/|^src\/(log-kafka\/(channels|group\/leader-assigner)|ingest\/status-messages)\.ts$/,
+  zod: /^src\/(settings|sandbox|http|api|console|webhooks|registry|streams|upstream)\/|^src\/(log-kafka\/(channels|group\/leader-assigner)|ingest\/status-messages)\.ts$/,
   'node:timers': /^src\/lifecycle\/clock\.ts$/,
   'node:timers/promises': /^src\/lifecycle\/clock\.ts$/,
 }

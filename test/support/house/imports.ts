@@ -16,6 +16,8 @@ export interface Import {
   specifier: string
   /** The file it names, from the root of the repository; null for a package. */
   target: string | null
+  /** True where nothing of it is left when the types are stripped. */
+  isType: boolean
 }
 
 export interface Export {
@@ -46,17 +48,25 @@ export function readSource(path: string, text: string): SourceFile {
   const { program, module, comments, errors } = parseSync(path, text)
   if (errors[0] !== undefined) throw new Error(`${path}: ${errors[0].message}`)
   const nodes = nodesOf(program)
-  const specifiers = [
-    ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
+  const loaded = [
+    ...module.staticImports.filter((one) => !isTypeImport(text, one)).map((one) => one.moduleRequest.value),
     ...module.staticExports.flatMap(({ entries }) =>
       entries.flatMap(({ moduleRequest }) => moduleRequest?.value ?? []),
     ),
-    ...nodes.flatMap((node) => specifierOf(node)),
+    ...nodes.flatMap((node) => specifierOf(node, 'ImportExpression')),
+  ]
+  const types = [
+    ...module.staticImports.filter((one) => isTypeImport(text, one)).map((one) => one.moduleRequest.value),
+    ...nodes.flatMap((node) => specifierOf(node, 'TSImportType')),
   ]
   return {
     path,
     text,
-    imports: [...new Set(specifiers)].map((specifier) => ({ specifier, target: targetOf(path, specifier) })),
+    imports: [...new Set([...loaded, ...types])].map((specifier) => ({
+      specifier,
+      target: targetOf(path, specifier),
+      isType: !loaded.includes(specifier),
+    })),
     exports: module.staticExports.map(({ start, end, entries }) => ({
       names: entries.map(
         ({ exportName }) => exportName.name ?? (exportName.kind === 'Default' ? 'default' : '*'),
@@ -83,10 +93,15 @@ export function readSources(root: string, folder: string): SourceFile[] {
 }
 
 /** The module that an expression names: `import('x')` and the type `import('x').Y`. */
-function specifierOf(node: SyntaxNode): string[] {
-  if (node.type !== 'ImportExpression' && node.type !== 'TSImportType') return []
+function specifierOf(node: SyntaxNode, kind: 'ImportExpression' | 'TSImportType'): string[] {
+  if (node.type !== kind) return []
   const { value } = (node.source ?? {}) as { value?: unknown }
   return typeof value === 'string' ? [value] : []
+}
+
+/** `import type …`: a `type` inside the braces would leave an import of the file for its effects. */
+function isTypeImport(text: string, { start, end }: { start: number; end: number }): boolean {
+  return /^import\s+type\b/.test(text.slice(start, end))
 }
 
 function targetOf(path: string, specifier: string): string | null {

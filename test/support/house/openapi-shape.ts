@@ -77,9 +77,7 @@ const operation = z.strictObject({
   description: z.string().min(1),
   security: z.array(z.record(z.string(), z.array(z.string()))),
   parameters: z.array(parameter),
-  requestBody: z
-    .strictObject({ description: z.string().min(1), required: z.literal(true), content })
-    .optional(),
+  requestBody: z.strictObject({ description: z.string().min(1), required: z.boolean(), content }).optional(),
   responses: z.record(z.string().regex(/^[1-5]\d\d$/), z.union([reference, response])),
 })
 

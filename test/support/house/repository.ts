@@ -15,6 +15,7 @@ const SKIPPED = new Set([
   '.cache',
   'data',
   'coverage',
+  'dist',
   'package-lock.json',
   '.env',
   'LICENSE',

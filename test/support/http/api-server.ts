@@ -3,15 +3,21 @@
  * test moves.
  */
 import type { IncomingMessage } from 'node:http'
+import { journeyRoute } from '../../../src/api/journey/journey-route.ts'
+import { createKeptPolls } from '../../../src/api/operations/kept-polls.ts'
 import { disclosuresRoute } from '../../../src/api/routes/disclosures-route.ts'
 import { eventRoute } from '../../../src/api/routes/event-route.ts'
 import { filterTestRoute } from '../../../src/api/routes/filter-test-route.ts'
+import { filterValueRoutes } from '../../../src/api/routes/filter-value-routes.ts'
 import { meRoute } from '../../../src/api/routes/me-route.ts'
 import { rejectedRoute } from '../../../src/api/routes/rejected-route.ts'
 import { ticketRoute } from '../../../src/api/routes/ticket-route.ts'
 import { tokenRoutes } from '../../../src/api/routes/token-routes.ts'
 import { topicsOfEvents } from '../../../src/app/channels.ts'
+import { sequenceOfName } from '../../../src/archive/named-event.ts'
 import type { Reader } from '../../../src/archive/reading/reader.ts'
+import { createSearchSlices } from '../../../src/archive/reading/search-slices.ts'
+import { AppliedTimes } from '../../../src/archive/replica/applied-times.ts'
 import type { ReplicaState } from '../../../src/archive/store/replica-progress.ts'
 import { createApp } from '../../../src/http/app.ts'
 import {
@@ -30,6 +36,7 @@ import type { Log } from '../../../src/log/log.ts'
 import { createMetrics, type HttpRefusalCause, type Metrics } from '../../../src/obs/metrics.ts'
 import { Endpoints } from '../../../src/registry/endpoints.ts'
 import { IdempotencyKeys } from '../../../src/registry/idempotency-keys.ts'
+import { Nodes } from '../../../src/registry/nodes.ts'
 import { createTickets, type Tickets } from '../../../src/registry/tickets.ts'
 import { Tokens } from '../../../src/registry/tokens.ts'
 import { createStreams, type Streams } from '../../../src/streams/streams.ts'
@@ -41,15 +48,20 @@ import {
   type AttemptPage,
 } from '../../../src/webhooks/attempts/attempt-record.ts'
 import { attemptRoutes } from '../../../src/webhooks/attempts/attempt-routes.ts'
+import type { DeliveryStanding } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import { endpointRoutes } from '../../../src/webhooks/endpoints/endpoint-routes.ts'
 import { rewrapRoute } from '../../../src/webhooks/endpoints/re-encrypt-route.ts'
 import { createSecretBox, type SecretBox } from '../../../src/webhooks/endpoints/secrets.ts'
+import { createPlaceOf, type PlaceSources } from '../../../src/webhooks/health/delivery-place.ts'
+import { eventDeliveriesRoute } from '../../../src/webhooks/health/event-deliveries-route.ts'
+import { createEventJourney } from '../../../src/webhooks/health/event-journey.ts'
 import { createHealthOf, type HealthSources } from '../../../src/webhooks/health/health-of.ts'
+import { replayListRoutes, runningReplays } from '../../../src/webhooks/replay/replay-list-routes.ts'
 import { type ReplayWiring, wireReplays } from '../../../src/webhooks/replay/replay-wiring.ts'
 import type { Attempt, Attempted } from '../../../src/webhooks/send/delivery.ts'
 import { type KeptLine, keepingLogger } from '../keeping-logger.ts'
 import { createMemoryLog } from '../memory-log.ts'
-import { createStore, EPOCH, type Store } from '../store.ts'
+import { createStore, EPOCH, REPLICA, type Store } from '../store.ts'
 import { createManualClock, type ManualClock } from '../time/manual-clock.ts'
 
 /** An attempt that the receiver accepted. */
@@ -62,9 +74,26 @@ const taken: Attempt = async () => ({
   detail: null,
 })
 
+const ownReport = ({ latest: sequence }: Reader) => ({
+  ...{ version: 'test', roles: ['api'], startedMs: 0, lagEvents: 0, lagMs: 0, filled: 1 },
+  sequence,
+})
+
 export const TOKEN = 'token of this test'
+/** The id of the node that this server stands for. */
+export const NODE = 'bridge.test:42'
 const SECRET_KEY = 'the present key of this test, long enough'
 export const OLD_SECRET_KEY = 'the key before of this test, long enough'
+/** What a delivering node says of an endpoint that has nothing to do. */
+export const RESTING: DeliveryStanding = {
+  pending: 0,
+  oldestMs: null,
+  dead: 0,
+  forgotten: 0,
+  failingSinceMs: null,
+  unreadAfter: null,
+}
+
 /** The upstream state in heartbeats of these tests. */
 export const LAST_GOOD_POLL = '2026-06-01T05:59:59.000Z'
 export const NEXT_POLL = '2026-06-01T06:00:04.000Z'
@@ -87,8 +116,10 @@ export interface ApiServer {
   /** Test events, and attempts to deliver notifications. */
   attempted: Attempted[]
   secrets: SecretBox
-  /** The log of tokens and endpoints. */
+  /** The log of tokens and endpoints, and of requests to the upstream. */
   log: Log
+  /** When the events became visible on this node. */
+  applied: AppliedTimes
   listener: Listener
   url: string
   auth: Record<string, string>
@@ -110,6 +141,8 @@ export async function startApi(
     /** Authenticates callers with tickets; by default those of `tokens`. */
     findCaller?: FindCaller
     corsOrigins?: string[]
+    /** The role `console`; by default it is on. */
+    servesPages?: boolean
     maxPerToken?: number
     /** Time for the headers of a request. */
     headersTimeoutMs?: number
@@ -125,11 +158,13 @@ export async function startApi(
     allowNets?: string[]
     /** How the deliveries of endpoints stand; by default no node has said. */
     standingOf?: HealthSources['standingOf']
+    /** The state machines of endpoints; by default none is worked on here. */
+    machineOf?: PlaceSources['machineOf']
     /** Sends test events and notifications; by default every endpoint accepts them. */
     attempt?: Attempt
   } = {},
 ): Promise<ApiServer> {
-  const { count = 0, first = 1, maxClients = 100, corsOrigins = [], ...limits } = options
+  const { count = 0, first = 1, maxClients = 100, corsOrigins = [], servesPages = true, ...limits } = options
   const clock = createManualClock()
   const store = createStore(clock, count, first, EPOCH, options.replica)
   const reader = options.reader?.(store) ?? store.reader
@@ -140,7 +175,7 @@ export async function startApi(
   const endpoints = options.endpoints ?? new Endpoints({ log, clock, logger })
   const keys = { key: SECRET_KEY, oldKey: OLD_SECRET_KEY }
   const secrets = createSecretBox(keys)
-  const tickets = createTickets({ keys, clock })
+  const tickets = createTickets({ keys, adminToken: null, clock })
   // Its timers stay out of the test's clock, on which tests wait for those of requests.
   const keysClock = { ...systemClock, now: () => clock.now() }
   const idempotencyKeys = new IdempotencyKeys({ log, clock: keysClock, logger })
@@ -152,6 +187,7 @@ export async function startApi(
     journal: attempts,
     isDirect: false,
     endpoints,
+    searchSlices: createSearchSlices(clock),
     clock,
     chance,
     logger,
@@ -173,7 +209,7 @@ export async function startApi(
     metrics,
     logger,
   })
-  const { standingOf = () => null } = options
+  const { standingOf = () => RESTING } = options
   const healthOf = createHealthOf({ standingOf, history, reader, clock })
   const ended = new AbortController()
   const running = Promise.all([
@@ -208,6 +244,7 @@ export async function startApi(
       tickets,
     },
     corsOrigins,
+    servesPages,
     upstream: () => ({
       lastGoodPoll: LAST_GOOD_POLL,
       nextPoll: NEXT_POLL,
@@ -216,7 +253,11 @@ export async function startApi(
     }),
     limits: readerLimits,
     ...(limits.rates && { rates: limits.rates }),
+    tokens,
+    node: { id: NODE, key: SECRET_KEY },
   })
+  const placeOf = createPlaceOf({ machineOf: options.machineOf ?? (() => null), standingOf, clock })
+  const applied = new AppliedTimes()
   const app = createApp({
     ...(limits.rates && { rates: limits.rates }),
     routes: [
@@ -228,6 +269,7 @@ export async function startApi(
         topicsOf: topicsOfEvents({ kafka: null, native: { kind: 'Native', word: 'native' } }),
       }),
       filterTestRoute(reader, readerLimits.sendBuffers),
+      ...filterValueRoutes({ archive: store.archive, reader, searchSlices: createSearchSlices(clock) }),
       ...tokenRoutes({ tokens, clock, logger }),
       ticketRoute(tickets),
       rejectedRoute(log),
@@ -246,7 +288,33 @@ export async function startApi(
         logger,
       }),
       ...attemptRoutes({ endpoints, history, reader }),
+      eventDeliveriesRoute({
+        endpoints,
+        history,
+        sequenceOf: (name) => sequenceOfName(store.archive, reader, name),
+        placeOf,
+        reader,
+        clock,
+      }),
+      journeyRoute({
+        archive: store.archive,
+        reader,
+        readPolls: createKeptPolls({ log, clock }),
+        nodes: new Nodes({ table: null, id: NODE, report: () => ownReport(reader), applied, clock, logger }),
+        findEndpoints: createEventJourney({ endpoints, history, placeOf, reader, clock }),
+        findStreams: feed.sendsOf,
+        logKind: options.replica === REPLICA ? 'kafka' : 'embedded',
+        aheadMs: () => 0,
+        key: SECRET_KEY,
+        clock,
+      }),
       ...recovery.routes,
+      ...replayListRoutes({
+        endpoints,
+        commands: recovery.commands,
+        runningOf: runningReplays(standingOf),
+        logger,
+      }),
       ...feed.routes,
     ],
     authenticate,
@@ -282,6 +350,7 @@ export async function startApi(
     attempted,
     secrets,
     log,
+    applied,
     listener,
     url: listener.url,
     auth: { authorization: `Bearer ${TOKEN}` },

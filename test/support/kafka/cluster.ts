@@ -1,9 +1,9 @@
 /** Starts, kills and restarts the brokers of one test: one node, or three that replicate. */
 import { randomBytes } from 'node:crypto'
-import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { untilNamed } from './metadata.ts'
-import { clearLeftovers, makeBrokerFolder } from './runtime/leftovers.ts'
+import { clearLeftovers, makeBrokerFolder, NOTES } from './runtime/leftovers.ts'
 import { freePorts } from './runtime/ports.ts'
 import { CLASSES, type FaultSignal, type JavaProcess, type KafkaRuntime } from './runtime/runtime.ts'
 import { type Listener, type ListenerSpec, PLAIN, serverProperties } from './runtime/server-properties.ts'
@@ -25,6 +25,8 @@ export interface ClusterOptions {
   scramUsers?: readonly ScramUser[]
   /** A folder of compiled classes, which the brokers can load. Only where the runtime has `jars`. */
   classes?: string
+  /** Keeps the brokers' data here, over several runs of the same number of nodes; default: a folder that goes with them. */
+  keptIn?: string
   /** More broker settings; they override the defaults of the tests. */
   properties?: Readonly<Record<string, string>>
 }
@@ -74,7 +76,8 @@ const CHECKPOINT = 'bootstrap.checkpoint'
  */
 export async function startCluster(options: ClusterOptions): Promise<KafkaCluster> {
   clearLeftovers()
-  const folder = makeBrokerFolder()
+  const folder = options.keptIn ?? makeBrokerFolder()
+  if (options.keptIn !== undefined) mkdirSync(join(folder, NOTES), { recursive: true })
   const nodes = await layOut(folder, options)
   for (const [name, text] of Object.entries(options.runtime.version.files))
     writeFileSync(join(folder, name), text)
@@ -82,7 +85,7 @@ export async function startCluster(options: ClusterOptions): Promise<KafkaCluste
   const processes = new Map<number, JavaProcess>()
   const stop = async (): Promise<void> => {
     await Promise.all([...processes.values()].map(kill))
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    if (options.keptIn === undefined) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
   const startNode = async (node: NodeFiles): Promise<void> => {
     if (processes.get(node.nodeId)?.isRunning()) throw new Error(`Broker ${node.nodeId} is running already`)
@@ -96,7 +99,7 @@ export async function startCluster(options: ClusterOptions): Promise<KafkaCluste
     })
   }
   try {
-    await format(folder, nodes, options)
+    if (nodes.every(({ logFolder }) => !existsSync(logFolder))) await format(folder, nodes, options)
     await Promise.all(nodes.map(startNode))
   } catch (error) {
     await stop()

@@ -59,6 +59,7 @@ export function createScriptedReader(clock: Clock, replica: ReplicaState = COMPL
     cursorAt: (sequence) =>
       encodeCursor({ epoch: epoch ?? NO_EPOCH, sequence, timeMs: events[sequence - 1]?.timeMs ?? 0 }),
     timeOf: (sequence) => (sequence < oldest ? null : (events[sequence - 1]?.timeMs ?? null)),
+    recordedAt: (sequence) => (sequence < oldest ? null : (events[sequence - 1]?.recordedMs ?? null)),
     sharedThrough: () => null,
     sequenceSince: (timeMs) =>
       (events.find((event) => event.timeMs >= timeMs)?.sequence ?? events.length + 1) - 1,

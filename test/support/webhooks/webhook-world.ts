@@ -127,6 +127,9 @@ export class WebhookWorld {
   readonly notices: ({ id: string } & DueNotice)[] = []
   readonly log: ScriptedReader
   readonly endpoints = new Map<string, DeliveryEndpoint>()
+  readonly #kept = keepingLogger()
+  /** What the worker has logged, in all its lives. */
+  readonly lines = this.#kept.lines
   /** Most that were in flight at once, by endpoint. */
   readonly mostInFlight = new Map<string, number>()
   worker: ShardWorker | null = null
@@ -189,7 +192,7 @@ export class WebhookWorld {
       drainMs: 20_000,
       clock: this.clock,
       chance: () => this.chance.next(),
-      logger: keepingLogger().logger,
+      logger: this.#kept.logger,
     })
     this.worker = worker
     for (const endpoint of this.endpoints.values()) worker.set(endpoint)

@@ -15,14 +15,19 @@ afterEach(() => {
   for (const socket of open.splice(0)) socket.close()
 })
 
-/** A name server with these records for every name: type and address bytes; null: no response for that type. */
+/**
+ * A name server with these records for every name: type and address bytes; null: no response for that type. `asked` gets the
+ * type of each query.
+ */
 async function startNameServer(
   records: Partial<Record<number, readonly number[][] | null>>,
+  asked: number[] = [],
 ): Promise<string> {
   const server = createSocket('udp4')
   open.push(server)
   server.on('message', (query, { port, address }) => {
     const type = query.readUInt16BE(query.indexOf(0, 12) + 1)
+    asked.push(type)
     const known = records[type]
     if (known === null) return
     const answers = (known ?? []).map((bytes) => {
@@ -72,12 +77,15 @@ test.each([
 ])(
   'a name server that drops the query for %s delays a delivery by 50 ms only',
   async (_, records, addresses) => {
-    const server = await startNameServer(records)
+    const asked: number[] = []
+    const server = await startNameServer(records, asked)
     const clock = createManualClock()
     const answer = createResolver(clock, [server])('hooks.example')
     await until(() => clock.nextTimerMs() !== null)
     clock.advance(50)
     expect(await answer).toEqual(addresses)
+    // The dropped query is repeated after 1.5 s: nobody has waited for that.
+    expect(asked.sort((one, other) => one - other)).toEqual([A, AAAA])
   },
 )
 

@@ -32,7 +32,7 @@ test('a file that is too large loses the oldest attempts of the tenant that has 
   await until(() => first.sequences()[0] === 3000)
   await first.close()
   const maxBytes = 500_000
-  const second = world.open(world.path, maxBytes)
+  const second = world.open(world.path, { maxBytes })
   const used = (): number => {
     const store = new AttemptStore({ path: world.path, durable: false, onDamage: () => undefined })
     const { usedBytes } = store

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { createSearchSlices } from '../../../src/archive/reading/search-slices.ts'
 import { attemptOutcomes } from '../../../src/core/attempt-end.ts'
 import { BridgeError } from '../../../src/errors.ts'
 import type { Journal } from '../../../src/log/journal.ts'
@@ -219,6 +220,7 @@ test('reads no journal and creates no file before the first endpoint exists', as
     journal,
     isDirect: false,
     endpoints,
+    searchSlices: createSearchSlices(clock),
     clock,
     chance: () => 0,
     logger,
@@ -236,13 +238,15 @@ describe('the attempt history with direct writes', () => {
   async function directWorld() {
     const world = await historyWorld()
     const open = () => {
-      const { clock, endpoints, journal, path, id } = world
+      const { clock, endpoints, searchSlices, journal, path, id } = world
       const { logger, lines } = keepingLogger()
       const metrics = createMetrics({ version: '0' })
       const chance = () => 0.5
-      const history = new AttemptHistory({ path, journal, isDirect: true, endpoints, clock, chance, logger })
+      const history = new AttemptHistory({
+        ...{ path, journal, isDirect: true, endpoints, searchSlices, clock, chance, logger },
+      })
       const queue = new AttemptQueue({ sink: history.sink, clock, chance, metrics, logger })
-      history.includePending((endpointId) => queue.pendingOf(endpointId))
+      history.includePending((endpointIds) => queue.pendingOf(endpointIds))
       const stop = new AbortController()
       const running = history.run(stop.signal)
       const add = (...sequences: number[]): void => {
@@ -308,6 +312,7 @@ describe('the attempt history with direct writes', () => {
       journal: world.journal,
       isDirect: false,
       endpoints: world.endpoints,
+      searchSlices: world.searchSlices,
       clock: world.clock,
       chance: () => 0.5,
       logger: keepingLogger().logger,

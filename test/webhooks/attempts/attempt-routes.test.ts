@@ -93,6 +93,35 @@ describe('GET /v1/webhooks/{id}/attempts', () => {
     const failed = (await get('/attempts?outcome=timeout,server_error')).body.data
     expect(failed.map(({ eventId }: { eventId: string }) => eventId)).toEqual(['e7', 'e4', 'e1'])
   })
+
+  test('lists those of one event, page by page, also of another epoch', async () => {
+    await using api = await startApi({ count: 9 })
+    const { id, get } = await worldOf(
+      api,
+      { sequence: 1 },
+      ...[1, 2, 3].map((attempt) => ({ sequence: 2, attempt, ...failure })),
+      { sequence: 3 },
+      { sequence: 2, attempt: 4 },
+    )
+    const before = { endpointId: id, epoch: 'Epoch000', sequence: 7, eventId: 'e2', atMs: NOW_MS - 20_000 }
+    await api.attempts.append([attemptPage('Epoch000', [recordOf(before)])])
+    const list = async (query: string) => {
+      const { body } = await get(`/attempts?eventId=e2${query}`)
+      const tries = body.data.map(({ eventId, attempt }: { eventId: string; attempt: number }) => [
+        eventId,
+        attempt,
+      ])
+      return { tries, next: body.next as string }
+    }
+    await until(async () => (await list('')).tries.length === 5)
+    const all = [4, 3, 2, 1, 1].map((attempt) => ['e2', attempt])
+    expect((await list('')).tries).toEqual(all)
+    const first = await list('&limit=2')
+    expect([first.tries, (await list(`&after=${first.next}`)).tries]).toEqual([all.slice(0, 2), all.slice(2)])
+    expect((await list('&outcome=ok')).tries).toEqual([all[0], all[4]])
+    expect((await get('/attempts?eventId=e')).body).toEqual({ data: [], next: null })
+    expect((await get('/attempts?eventId=e2&eventId=e3')).status).toBe(400)
+  })
 })
 
 describe('GET /v1/webhooks/{id}/deliveries', () => {

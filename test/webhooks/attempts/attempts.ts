@@ -42,6 +42,7 @@ export function createTrial({
   proxyUrl,
   dial = systemDial,
   resolve,
+  mostConnections = 100,
 }: {
   answers?: readonly (readonly string[])[]
   rules?: AddressRules
@@ -50,6 +51,7 @@ export function createTrial({
   proxyUrl?: string
   dial?: Dial
   resolve?: Resolve
+  mostConnections?: number
 } = {}): Trial {
   const asked: string[] = []
   const scripted: Resolve = async (name) => {
@@ -57,7 +59,7 @@ export function createTrial({
     return answers[Math.min(asked.length, answers.length) - 1] ?? []
   }
   const proxy = proxyUrl === undefined ? null : createProxy(proxyUrl, ca)
-  const pools = createPools({ rules, clock, connectTimeoutMs: 5_000, ca, proxy, dial })
+  const pools = createPools({ rules, clock, mostConnections, connectTimeoutMs: 5_000, ca, proxy, dial })
   const means = { rules, resolve: resolve ?? scripted, pools, clock }
   return {
     pools,

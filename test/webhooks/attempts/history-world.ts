@@ -1,8 +1,9 @@
 /** Builds what an attempt history works with: an endpoint, a journal of its log, and a file. */
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { createSearchSlices } from '../../../src/archive/reading/search-slices.ts'
 import type { Journal } from '../../../src/log/journal.ts'
-import { AttemptHistory } from '../../../src/webhooks/attempts/attempt-history.ts'
+import { AttemptHistory, type AttemptHistoryOptions } from '../../../src/webhooks/attempts/attempt-history.ts'
 import {
   ATTEMPTS_KEPT_MS,
   type AttemptPage,
@@ -33,16 +34,18 @@ export async function historyWorld(
   const path = join(directory.path, 'attempts.db')
   const { logger, lines } = keepingLogger()
   const journal = log.journal<AttemptPage>('attempts', ATTEMPTS_KEPT_MS)
-  const open = (file = path, maxBytes?: number) => {
+  const searchSlices = createSearchSlices(clock)
+  const open = (file = path, changed: Partial<AttemptHistoryOptions> = {}) => {
     const history = new AttemptHistory({
       path: file,
-      ...(maxBytes !== undefined && { maxBytes }),
       journal: wrap(journal),
       isDirect: false,
       endpoints,
+      searchSlices,
       clock,
       chance: () => 0.5,
       logger,
+      ...changed,
     })
     const stop = new AbortController()
     const running = history.run(stop.signal)
@@ -73,5 +76,5 @@ export async function historyWorld(
         sequences.map((sequence) => recordOf({ endpointId: id, sequence, atMs: NOW_MS - 1000 + sequence })),
       ),
     ])
-  return { id, clock, endpoints, journal, path, lines, open, tell }
+  return { id, clock, endpoints, searchSlices, journal, path, lines, open, tell }
 }

@@ -13,8 +13,8 @@ import { endpointOf, WebhookWorld } from '../../support/webhooks/webhook-world.t
 const EVENTS = 40
 
 /** A world whose worker gets commands, in a process that can be killed. */
-async function commandedWorld(seed = 1) {
-  const world = new WebhookWorld({ seed, scripts: {}, endpoints: [endpointOf('one')] })
+async function commandedWorld(seed = 1, settings: Parameters<typeof endpointOf>[1] = {}) {
+  const world = new WebhookWorld({ seed, scripts: {}, endpoints: [endpointOf('one', settings)] })
   const log = createMemoryLog()
   const logger = keepingLogger()
   let life = new AbortController()
@@ -29,6 +29,7 @@ async function commandedWorld(seed = 1) {
       commands,
       endpoints: { isLoaded: true, get: (id) => (world.endpoints.has(id) ? ({ id } as never) : null) },
       workerOf: () => world.worker,
+      report: async () => undefined,
       notifications: { carryOut: async () => undefined, isOpen: () => false, send: async () => undefined },
       reader: world.log.reader,
       ...parts,
@@ -81,7 +82,7 @@ describe('webhook commands', () => {
       asker.put('one', 'rp_a', replay(10, 20, { atMs: 2 })),
     ]
     await world.run(20)
-    expect(world.worker?.replays('one')).toEqual(['rp_b'])
+    expect(world.worker?.machineOf('one')?.cursors.replayIds()).toEqual(['rp_b'])
     expect(await left()).toEqual(['one/rp_a'])
     await world.run(HOUR_MS)
     await Promise.all(asked)
@@ -121,6 +122,95 @@ describe('webhook commands', () => {
       ),
       { numRuns: 15 },
     )
+  })
+
+  test('that end a replay end one that runs and one that waits, and the next one goes on', async () => {
+    const { world, asker, left, lines, end } = await commandedWorld(1, { rateLimit: 1 })
+    const { signal } = new AbortController()
+    const asked = [
+      asker.put('one', 'rp_1', replay(0, 30, { atMs: 1, count: 30 })),
+      asker.put('one', 'rp_2', replay(0, 30, { atMs: 2 })),
+      asker.put('one', 'rp_3', replay(35, 40, { atMs: 3 })),
+    ]
+    await world.run(5500)
+    await Promise.all(asked)
+    expect(world.worker?.standing('one')?.replays).toEqual([
+      expect.objectContaining({ id: 'rp_1', from: 0, until: 30, count: 30, only: 'all' }),
+    ])
+    const sent = world.seen.length
+    const ended = [asker.cancel('one', 'rp_1', signal), asker.cancel('one', 'rp_2', signal)]
+    await world.run(2000)
+    expect(await Promise.all(ended)).toEqual([true, true])
+    await world.run(HOUR_MS)
+    expect([await left(), [...world.rows.keys()]]).toEqual([[], ['one/position']])
+    expect(world.seen.length).toBeLessThanOrEqual(sent + 2 + 5)
+    const counts = takenOf(world)
+    expect([30, 35, 36, 40].map((sequence) => counts.get(sequence))).toEqual([1, 1, 2, 2])
+    const cancelled = lines.filter(({ event }) => event === 'webhook.replay_cancelled')
+    expect(cancelled.map(({ fields }) => fields.replay)).toEqual(['rp_1', 'rp_2'])
+    await end()
+  })
+
+  test('that end a replay free the events of an issuer that wait behind those that were not sent', async () => {
+    const { world, asker, end } = await commandedWorld(1, { rateLimit: 0.01, order: 'issuer' })
+    const asked = asker.put('one', 'rp_1', replay(0, 30))
+    await world.run(50_000)
+    await asked
+    const ended = asker.cancel('one', 'rp_1', new AbortController().signal)
+    await world.run(1000)
+    expect(await ended).toBe(true)
+    for (let count = 0; count < 10; count++) world.log.add({})
+    await world.run(10 * HOUR_MS)
+    const counts = takenOf(world)
+    expect(Array.from({ length: 10 }, (_, at) => counts.get(EVENTS + 1 + at))).toEqual(new Array(10).fill(1))
+    await end()
+  })
+
+  test('that end a replay survive every kill: nothing is lost, and no replay is left', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(),
+        fc.nat(400),
+        fc.array(fc.nat(200), { minLength: 1, maxLength: 4 }),
+        async (seed, beforeMs, kills) => {
+          const { world, asker, left, kill, revive, end } = await commandedWorld(seed)
+          const asked = [
+            asker.put('one', 'rp_1', replay(4, 36)),
+            asker.put('one', 'rp_2', replay(4, 36, { atMs: 1 })),
+          ]
+          await world.run(beforeMs)
+          const ended = asker.cancel('one', 'rp_1', new AbortController().signal)
+          for (const afterMs of kills) {
+            await world.run(afterMs)
+            await kill()
+            await world.run(50)
+            revive()
+          }
+          await world.run(HOUR_MS)
+          await Promise.all([...asked, ended])
+          const counts = takenOf(world)
+          for (let sequence = 1; sequence <= EVENTS; sequence++) {
+            const least = sequence > 4 && sequence <= 36 ? 2 : 1
+            expect(counts.get(sequence) ?? 0).toBeGreaterThanOrEqual(least)
+          }
+          expect([await left(), [...world.rows.keys()]]).toEqual([[], ['one/position']])
+          await end()
+        },
+      ),
+      { numRuns: 15 },
+    )
+  })
+
+  test('that end a replay wait where no process delivers', async () => {
+    const { world, asker, left, kill, revive, end } = await commandedWorld()
+    await kill()
+    const ended = asker.cancel('one', 'rp_1', new AbortController().signal)
+    await world.run(10_100)
+    expect([await ended, await left()]).toEqual([false, ['one/cancel-rp_1']])
+    revive()
+    await world.run(1000)
+    expect(await left()).toEqual([])
+    await end()
   })
 
   test('of an earlier epoch of the log are dropped, and the drop is logged', async () => {

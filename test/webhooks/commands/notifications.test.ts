@@ -76,8 +76,8 @@ function noticeWorld(statusOf: (endpointId: string, tries: number) => number = (
     void recovery.commands.run(life.signal)
     const worker = {
       replay: async () => false,
-      replays: () => [],
-      countDead: () => 0,
+      cancelReplay: async () => false,
+      machineOf: () => null,
       hasten: async () => true,
       isSending: () => false,
     }

@@ -34,14 +34,20 @@ test('keeps rows, and of a dead one its place', () => {
   expect(rows.size).toBe(0)
 })
 
-test('ten thousand dead deliveries of ten endpoints take less than 150 bytes each', async () => {
+/** Ten thousand dead deliveries of each of ten endpoints. */
+function manyDead(): Map<string, DeliveryRow> {
   const all = new Map<string, DeliveryRow>()
   for (let endpoint = 0; endpoint < 10; endpoint++) {
     for (let sequence = 1; sequence <= 10_000; sequence++)
       all.set(deadKey(`ep_${endpoint}`, sequence), dead(sequence))
   }
+  return all
+}
+
+test('ten thousand dead deliveries of ten endpoints take less than 150 bytes each', async () => {
   const before = await liveBytes()
-  const groups = rowsByEndpoint(all)
+  // What was read is not referred to here: rows kept whole would count.
+  const groups = rowsByEndpoint(manyDead())
   const each = ((await liveBytes()) - before) / 100_000
-  expect([groups.size, each < 150]).toEqual([10, true])
+  expect([groups.size, each < 150, each > 10]).toEqual([10, true, true])
 })

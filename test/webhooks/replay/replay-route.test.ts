@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ReadRequest } from '../../../src/archive/reading/reader.ts'
 import { encodeCursor } from '../../../src/core/cursor.ts'
+import type { EndpointMachine } from '../../../src/webhooks/delivery-state/endpoint-machine.ts'
 import { type ApiServer, startApi, until } from '../../support/http/api-server.ts'
 import { ask, tokenOf } from '../../support/http/ask.ts'
 import { EPOCH, eventAt, REPLICA } from '../../support/store.ts'
@@ -83,16 +84,17 @@ describe('POST /v1/webhooks/{id}/replay', () => {
     const { api, id, replay } = await replaying()
     await using _ = api
     const stop = new AbortController()
+    const dead = { in: (after: number, until: number) => Array.from({ length: (until - after) / 2 }) }
     const worker = {
       replay: async () => false,
-      replays: () => null,
+      cancelReplay: async () => false,
+      machineOf: () => ({ dead, cursors: { replayIds: () => ['rp_another'] } }) as unknown as EndpointMachine,
       hasten: async () => true,
       isSending: () => false,
-      countDead: (_: string, { after, until }: { after: number; until: number }) => (until - after) / 2,
     }
     const running = api.recovery.runner(() => worker).run(stop.signal)
-    const dead = await replay({ since: BEFORE_ALL, dead: true })
-    expect([dead.status, dead.body.count]).toEqual([202, 50])
+    const counted = await replay({ since: BEFORE_ALL, dead: true })
+    expect([counted.status, counted.body.count]).toEqual([202, 50])
     expect(asked(api, id)).toMatchObject([{ only: 'dead', after: 0, until: 100 }])
     stop.abort()
     await running

@@ -88,7 +88,7 @@ test('after a durable replay each of its events is sent once more or has a dead-
       )
       expect(isDurable).toBe(true)
       expect(missing.map(({ sequence }) => sequence)).toEqual([])
-      expect(world.worker?.replays(ID)).toEqual([])
+      expect(world.worker?.machineOf(ID)?.cursors.replayIds()).toEqual([])
       await world.stop()
       expect([...world.rows.keys()].filter((key) => key.includes('/replay/'))).toEqual([])
       replayed += wanted.length

@@ -77,6 +77,21 @@ test('a connection is kept for the next attempt, and closes after four idle seco
   await until(() => server.open() === 0)
 })
 
+test('where there are as many connections as may be, a new one ends the one that has idled longest', async () => {
+  const servers = [
+    await receiver(answering(204)),
+    await receiver(answering(204)),
+    await receiver(answering(204)),
+  ]
+  const sender = trial({ mostConnections: 2 })
+  for (const server of servers) await sender.send(hook(server))
+  expect(sender.pools.size()).toBe(2)
+  await until(() => servers[0]?.open() === 0)
+  expect(servers.map((server) => server.open())).toEqual([0, 1, 1])
+  for (const server of servers.slice(1)) await sender.send(hook(server))
+  expect(servers.map((server) => server.connections())).toEqual([1, 1, 1])
+})
+
 test('a request that may not leave any more when its connection is there is not sent, and was no attempt', async () => {
   const server = await receiver(answering(204))
   let mayLeave = true

@@ -18,7 +18,7 @@ async function testing(
   allowNets = ['127.0.0.0/8'],
 ) {
   const rules = addressRules({ allowNets, allowHttp: true, ports: [443] })
-  const sender = createSender({ rules, proxyUrl: null, clock: systemClock })
+  const sender = createSender({ rules, proxyUrl: null, clock: systemClock, mostConnections: 100 })
   onTestFinished(sender.close)
   const api = await startApi({ attempt: sender.attempt })
   const secret = newSecret()

@@ -35,6 +35,21 @@ async function addEvents(world: WebhookWorld, count: number): Promise<void> {
   await world.run(1000)
 }
 
+test('a paused endpoint whose next events the log drops meanwhile goes on at the oldest, and the log says so', async () => {
+  const world = worldOf()
+  await addEvents(world, 2)
+  world.change('one', { status: 'paused' })
+  await addEvents(world, 6)
+  world.log.forget(6)
+  world.change('one', { status: 'active' })
+  await addEvents(world, 1)
+  expect(sentIn(world, 1)).toEqual([1, 2, 6, 7, 8, 9])
+  expect(world.lines).toMatchObject([
+    { level: 'warn', event: 'webhook.fell_behind', fields: { endpointId: 'one', sequence: 5 } },
+  ])
+  await world.stop()
+})
+
 describe('the position of an endpoint', () => {
   test('ahead of the embedded log is of another history: the last hour is sent again', async () => {
     const world = worldOf()

@@ -295,7 +295,7 @@ describe('a shard worker', () => {
       const [sent] = world.seen.filter((one) => one.sequence === sequence)
       lateness.push((sent?.startedMs ?? Number.POSITIVE_INFINITY) - addedMs)
     }
-    expect(world.worker?.replays('one')).toEqual(['rp_1'])
+    expect(world.worker?.machineOf('one')?.cursors.replayIds()).toEqual(['rp_1'])
     expect(Math.max(...lateness)).toBe(0)
     await world.run(HOUR_MS)
     expect(new Set(taken(world, 'one')).size).toBe(2050)
@@ -353,8 +353,7 @@ describe('a shard worker', () => {
     for (let count = 0; count < 7; count++) world.log.add({})
     await world.run(1000)
     expect(taken(world, 'one')).toEqual([7])
-    const window = { after: 1, until: 5 }
-    expect(world.worker?.countDead('one', window)).toBe(3)
+    expect(world.worker?.machineOf('one')?.dead.in(1, 5).length).toBe(3)
     const wish = { id: 'rp_1', base: 1, until: 5, only: 'dead', createdAtMs: 0 } as const
     const begun = world.worker?.replay('one', wish)
     await world.run(30)
@@ -364,11 +363,12 @@ describe('a shard worker', () => {
     expect(dead().length).toBeGreaterThan(2)
     world.start()
     await world.run(1)
-    expect([await world.worker?.replay('one', wish), world.worker?.replays('one')]).toEqual([true, ['rp_1']])
+    expect(await world.worker?.replay('one', wish)).toBe(true)
+    expect(world.worker?.machineOf('one')?.cursors.replayIds()).toEqual(['rp_1'])
     await world.run(HOUR_MS)
     expect([...new Set(taken(world, 'one').slice(1))]).toEqual([2, 3, 5])
     expect(dead()).toEqual(['one/dead/1', 'one/dead/6'])
-    expect(world.worker?.replays('one')).toEqual([])
+    expect(world.worker?.machineOf('one')?.cursors.replayIds()).toEqual([])
     await world.stop()
   })
 

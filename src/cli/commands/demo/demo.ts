@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { App } from '../../../app/app.ts'
 import { startApp } from '../../../app/app.ts'
+import { MINUTE_MS } from '../../../core/durations.ts'
 import { plans } from '../../../core/plans.ts'
 import { sleep, systemChance } from '../../../lifecycle/clock.ts'
 import type { Sandbox } from '../../../sandbox/sandbox.ts'
@@ -15,6 +16,7 @@ import { startSandbox } from '../../../sandbox/sandbox.ts'
 import { ENV_FILE, readTextFile } from '../../../settings/environment.ts'
 import { loadSettings, type Settings } from '../../../settings/settings.ts'
 import { addressOf } from '../../client/target.ts'
+import { createInsideDoctor } from '../../doctor/inside.ts'
 import { command } from '../../terminal/command.ts'
 import type { CommandContext } from '../../terminal/context.ts'
 import { freePort } from './free-port.ts'
@@ -28,6 +30,8 @@ const ITS_OWN =
 /** Enough for a poll every second, with overflow fills and re-scans. */
 const DEMO_WEEKLY_QUOTA = 1_000_000
 const LIVE_LINE_MS = 1000
+/** How long the link to the console waits for its one use. */
+const LINK_MS = 15 * MINUTE_MS
 /** What is compared with: more polls a week than the plan pays for. */
 const PLAIN_POLLER: PlainPollerRule = { intervalMs: 60_000, pageSize: plans.advanced.pageSize }
 /** Without a terminal one line per this many updates. */
@@ -74,10 +78,13 @@ export const demoCommand = command(SPEC, async (_given, context) => {
       ops: await freePort(PORTS.ops),
     })
     const settings = loadSettings(over(own, taken), noEnvFile)
-    const app = await startApp(settings, { clock, chance: systemChance })
+    const doctor = createInsideDoctor(settings, context.env, clock)
+    const app = await startApp(settings, { clock, chance: systemChance, doctor })
     context.stdout(JSON.stringify(app.ready))
     const parts: DemoParts = { app, sandbox, receiver }
-    for (const line of welcome(parts, settings)) context.stderr(line)
+    // The launcher of a release says how it was called.
+    const bridge = context.env.DISCLOSURE_BRIDGE_COMMAND ?? 'npx --no-install bridge'
+    for (const line of welcome(parts, settings, bridge)) context.stderr(line)
     await Promise.all([app.runUntil(signal), showLive(parts, context)])
   } finally {
     await Promise.all([sandbox.close(), receiver.close()])
@@ -149,7 +156,14 @@ function over(
   return { ...Object.fromEntries(kept), ...taken }
 }
 
-function welcome({ app, sandbox, receiver }: DemoParts, settings: Settings): string[] {
+/** A link that opens the console once. */
+function consoleLink(app: App, { http, httpTls }: Settings): string {
+  const { port } = new URL(app.ready.http)
+  return `${addressOf({ ...http, port: Number(port) }, httpTls !== null)}${app.consoleLink?.(LINK_MS) ?? ''}`
+}
+
+/** `bridge`: the command that starts this program again. */
+function welcome({ app, sandbox, receiver }: DemoParts, settings: Settings, bridge: string): string[] {
   const { http, ops } = app.ready
   const token = settings.adminToken ?? ''
   // A .env in this directory may name another address for the other commands.
@@ -159,6 +173,8 @@ function welcome({ app, sandbox, receiver }: DemoParts, settings: Settings): str
     '',
     'disclosure-bridge demo: a synthetic market opens in a few seconds; its morning bursts are more than one page holds.',
     '',
+    `  console           ${consoleLink(app, settings)}`,
+    `                    (opens once, for ${LINK_MS / MINUTE_MS} minutes; another link: ${bridge} console ${target})`,
     `  API and streams   ${http}`,
     `  metrics, health   ${ops}/metrics  ${ops}/readyz`,
     `  sandbox upstream  ${sandbox.url}  (key ${sandbox.key}; its own truth: ${sandbox.adminUrl}/truth)`,
@@ -168,9 +184,9 @@ function welcome({ app, sandbox, receiver }: DemoParts, settings: Settings): str
     '',
     'Try, in another terminal in this directory:',
     '',
-    `  npx --no-install bridge tail ${target} --tail 10 --importance high+`,
+    `  ${bridge} tail ${target} --tail 10 --importance high+`,
     `  curl -s -H 'Authorization: Bearer ${token}' '${http}/v1/disclosures?limit=3'`,
-    `  npx --no-install bridge webhooks add ${receiver.url} ${target}`,
+    `  ${bridge} webhooks add ${receiver.url} ${target}`,
     '',
     `Counted beside it: a plain poller that reads the newest ${PLAIN_POLLER.pageSize} items once a minute.`,
     'Ctrl-C stops it. What flows:',

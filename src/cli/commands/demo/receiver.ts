@@ -1,6 +1,6 @@
 /** Runs the webhook receiver of the demo: it accepts every webhook and counts them. It checks no signature. */
-import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage } from '../../../lifecycle/node-http.ts'
 import { freePort } from './free-port.ts'
 
 /** A running receiver. */

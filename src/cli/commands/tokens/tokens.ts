@@ -1,20 +1,19 @@
 /**
  * Runs `bridge tokens`: creates, lists and deletes API tokens of a running bridge.
  */
-
 import {
   column,
   fieldsOf,
   printableText,
-  printList,
   type ResponseFields,
   requesterOf,
+  timeColumn,
 } from '../../client/lists.ts'
 import type { RefusalWords } from '../../client/refusal.ts'
+import { listCommand, removeCommand } from '../../client/standard-commands.ts'
 import { requestFlags, TARGET_HELP } from '../../client/target.ts'
 import { command, noun } from '../../terminal/command.ts'
 import type { Column } from '../../terminal/table.ts'
-import { harmless } from '../../terminal/text.ts'
 
 const createFlags = {
   ...requestFlags,
@@ -63,44 +62,38 @@ ${TARGET_HELP}
   },
 )
 
+function orNever({ cell, ...rest }: Column<ResponseFields>, member: string): Column<ResponseFields> {
+  return { ...rest, cell: (entry) => (entry[member] === null ? 'never' : cell(entry)) }
+}
+
 const columns: readonly Column<ResponseFields>[] = [
   column('ID', 'id', 25),
   column('TENANT', 'tenant', 12),
-  column('CREATED', 'createdAt', 24),
-  { title: 'EXPIRES', width: 24, cell: ({ expiresAt }) => printableText(expiresAt ?? 'never') },
-  { title: 'LAST USED', width: 24, cell: ({ lastUsed }) => printableText(lastUsed ?? 'never') },
+  timeColumn('CREATED', 'createdAt'),
+  orNever(timeColumn('EXPIRES', 'expiresAt'), 'expiresAt'),
+  orNever(timeColumn('LAST USED', 'lastUsed'), 'lastUsed'),
   column('NAME', 'name', 16),
   { title: 'SCOPES', cell: scopesOf },
 ]
 
-const list = command(
-  {
-    name: 'tokens list',
-    does: 'the tokens of your tenant; of all with BRIDGE_ADMIN_TOKEN',
-    help: `  --json                one line of JSON per token\n${TARGET_HELP}`,
-    flags: requestFlags,
-  },
-  async ({ values: { json, ...target } }, context) => {
-    const none = 'no tokens yet besides BRIDGE_ADMIN_TOKEN'
-    await printList(requesterOf(target, words, context), '/v1/tokens', { json, columns, none }, context)
-  },
-)
+const list = listCommand({
+  name: 'tokens list',
+  does: 'the tokens of your tenant; of all with BRIDGE_ADMIN_TOKEN',
+  path: '/v1/tokens',
+  words,
+  entry: 'token',
+  columns,
+  none: 'no tokens yet besides BRIDGE_ADMIN_TOKEN',
+})
 
-const remove = command(
-  {
-    name: 'tokens delete',
-    words: ['ID'],
-    does: 'deletes a token and closes the streams opened with it',
-    help: `  --json                {"id":…,"deleted":true} on stdout\n${TARGET_HELP}`,
-    flags: requestFlags,
-  },
-  async ({ values, words: [id = ''] }, context) => {
-    const send = requesterOf(values, words, context)
-    await send({ method: 'DELETE', path: `/v1/tokens/${encodeURIComponent(id)}` })
-    if (values.json === true) context.stdout(JSON.stringify({ id, deleted: true }))
-    context.stderr(`deleted ${harmless(id)}. All nodes reject it within one second.`)
-  },
-)
+const remove = removeCommand({
+  name: 'tokens delete',
+  does: 'deletes a token and closes the streams opened with it',
+  path: '/v1/tokens',
+  words,
+  done: 'deleted',
+  hint: 'All nodes reject it within one second.',
+})
 
 /** Runs the verb. */
 export const tokensCommand = noun({

@@ -1,6 +1,6 @@
 /**
- * Runs `bridge webhooks test` and `replay`: makes a running bridge send an endpoint a test event, or earlier events
- * again.
+ * Runs `bridge webhooks test`, `replay` and `cancel`: makes a running bridge send an endpoint a test event, or earlier
+ * events again, and ends that.
  */
 import { BridgeError } from '../../../errors.ts'
 import { fieldsOf, printableText, type ResponseFields } from '../../client/lists.ts'
@@ -96,6 +96,25 @@ export const replayEvents = endpointVerb(
     if (json) context.stdout(JSON.stringify(answer))
     else context.stdout(printableText(dryRun ? answer.count : (answer.id ?? '–')))
     context.stderr(`${printableText(id)}: ${summaryOf(answer, dryRun)}`)
+  },
+)
+
+/** Ends a replay. */
+export const cancelReplay = endpointVerb(
+  {
+    name: 'cancel',
+    words: ['REPLAY'],
+    does: 'ends a replay; what waits for a retry is still sent',
+    flags: {},
+    missing: {
+      message: 'does not have this endpoint, or the replay is over',
+      hint: 'bridge webhooks replays ID shows the replays that are not over.',
+    },
+  },
+  async ({ id, rest: [replay = ''], json, path, send }, { stdout, stderr }) => {
+    await send({ method: 'DELETE', path: `${path}/replays/${encodeURIComponent(replay)}` })
+    if (json) stdout(JSON.stringify({ id: replay, cancelled: true }))
+    else stderr(`${printableText(id)}: the replay ${printableText(replay)} ends`)
   },
 )
 

@@ -27,10 +27,21 @@ export const endpointWords: RefusalWords = {
     'ids',
     'dead',
     'outcome',
+    'event',
     'state',
     'limit',
     'type',
   ],
+}
+
+/** The same for a verb about one event. */
+export const eventWords: RefusalWords = {
+  ...endpointWords,
+  missing: {
+    message: 'does not have this event',
+    hint: 'Give the id of an event or its sequence; bridge get shows the event. The log may no longer keep it.',
+  },
+  words: ['EVENT'],
 }
 
 /** The lines of a verb's help about its output and the bridge. */
@@ -50,6 +61,8 @@ export interface EndpointVerb<F extends Flags> {
   flags: F
   /** The flag that takes a cursor, where it is not `--since`. */
   cursorFlag?: string
+  /** What is missing where the bridge answers 404; by default the endpoint. */
+  missing?: RefusalWords['missing']
 }
 
 /** What a verb about one endpoint works with. */
@@ -84,7 +97,7 @@ export function endpointRequest(
 
 /** A verb that takes the ID of an endpoint. */
 export function endpointVerb<const F extends Flags>(
-  { name, words = [], does, help, flags, cursorFlag }: EndpointVerb<F>,
+  { name, words = [], does, help, flags, cursorFlag, missing }: EndpointVerb<F>,
   run: (call: EndpointCall<F>, context: CommandContext) => Promise<void>,
 ): CliCommand {
   const spec = {
@@ -95,7 +108,7 @@ export function endpointVerb<const F extends Flags>(
     flags: { ...flags, ...requestFlags },
   }
   return command(spec, async ({ values, words: [id = '', ...rest] }, context) => {
-    const refusals = cursorFlag === undefined ? endpointWords : { ...endpointWords, cursorFlag }
+    const refusals = { ...endpointWords, ...(cursorFlag && { cursorFlag }), ...(missing && { missing }) }
     const request = endpointRequest(id, values as RequestValues, context, refusals)
     await run({ values: values as EndpointCall<F>['values'], id, rest, ...request }, context)
   })

@@ -18,8 +18,8 @@ import type { Column } from '../../terminal/table.ts'
 import { counted, harmless } from '../../terminal/text.ts'
 import { CHANGE_HELP, endpointBody, endpointFlags } from './body.ts'
 import { disable, enable, pause, remove, resume, update } from './changes.ts'
-import { listAttempts, listDeliveries } from './lists.ts'
-import { replayEvents, testEndpoint } from './recovery.ts'
+import { listAttempts, listDeliveries, listReasons, listReplays } from './lists.ts'
+import { cancelReplay, replayEvents, testEndpoint } from './recovery.ts'
 import { endpointVerb, endpointWords, REQUEST_HELP } from './verb.ts'
 
 const add = command(
@@ -178,7 +178,10 @@ export const webhooksCommand = noun({
     test: testEndpoint,
     attempts: listAttempts,
     deliveries: listDeliveries,
+    why: listReasons,
     replay: replayEvents,
+    replays: listReplays,
+    cancel: cancelReplay,
     rewrap,
   },
   instead: { edit: 'bridge webhooks update ID changes an endpoint.' },

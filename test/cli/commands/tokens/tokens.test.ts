@@ -94,7 +94,7 @@ test('bridge tokens list shows every token, over all pages, one a line, and neve
   ])
   expect(lines).toHaveLength(1001)
   expect(lines[0]).toMatch(
-    /^tok_\S{21} {2}desk {10}\d{4}-\d\d-\d\dT[\d:.]+Z {2}never {21}never {21}first {13}events:read$/,
+    /^tok_\S{21} {2}desk {10}\d{4}-\d\d-\d\dT[\d:]+\+0[01]:00 {2}never {22}never {22}first {13}events:read$/,
   )
   expect(lines[0]?.indexOf('events:read')).toBe(header?.indexOf('SCOPES'))
   expect(lines.join('\n')).not.toContain(text)

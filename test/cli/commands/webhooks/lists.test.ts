@@ -53,7 +53,7 @@ describe('bridge webhooks attempts', () => {
     await using api = await startApi({ count: 5 })
     const id = await endpointOf(api)
     const all = (await ask(api, TOKEN, `/v1/webhooks/${id}/attempts`)).body.data
-    for (const flags of [['--failed'], ['--outcome', 'dns,server_error']]) {
+    for (const flags of [['--failed'], ['--outcome', 'dns,server_error'], ['--event', 'e4']]) {
       const { stdout } = await run(api, ['attempts', id, '--json', ...flags])
       expect(stdout.map((line) => JSON.parse(line))).toEqual([all[1]])
     }
@@ -71,6 +71,19 @@ test('bridge webhooks deliveries shows the state of each delivery, page by page'
   expect(header.trim().split(/ {2,}/)).toEqual(['SEQUENCE', 'STATE', 'TRIES', 'STATUS', 'NEXT TRY', 'EVENT'])
   expect(pending).toBe('         4  pending        1  503     2026-06-01T07:00:00.000Z  e4')
   expect((await run(api, ['deliveries', id, '--state', 'pending,dead'])).stdout).toEqual([header, pending])
+})
+
+test('bridge webhooks why says of an event what became of it at each endpoint', async () => {
+  await using api = await startApi({ count: 5 })
+  const filter = { symbols: ['VOD'], importance: ['ultra'] }
+  const { body } = await ask(api, TOKEN, '/v1/webhooks', 'POST', { url: 'https://hooks.example/in', filter })
+  const { stdout } = await run(api, ['why', '4'])
+  expect(stdout.map((line) => line.split(/ {2,}/))).toEqual([
+    ['ENDPOINT', 'STATE', 'TRIES', 'STATUS', 'REASON', 'WHY'],
+    [body.id, '–', '0', '–', 'filter', 'symbols, importance'],
+  ])
+  const { failure } = await run(api, ['why', 'nothing'])
+  expect(failure?.message).toMatch(/does not have this event/)
 })
 
 test.each<[string[], RegExp]>([

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { webhooksCommand } from '../../../../src/cli/commands/webhooks/webhooks.ts'
 import type { BridgeError } from '../../../../src/errors.ts'
 import type { AttemptReport } from '../../../../src/webhooks/send/attempt.ts'
-import { type ApiServer, startApi, TOKEN } from '../../../support/http/api-server.ts'
+import { type ApiServer, startApi, TOKEN, until } from '../../../support/http/api-server.ts'
 import { ask } from '../../../support/http/ask.ts'
 import { eventAt } from '../../../support/store.ts'
 import { testContext } from '../../command-context.ts'
@@ -30,6 +30,27 @@ async function endpointId(api: ApiServer): Promise<string> {
   const { body } = await ask(api, TOKEN, '/v1/webhooks', 'POST', { url: 'https://hooks.example/in' })
   return body.id
 }
+
+describe('bridge webhooks replays and cancel', () => {
+  test('show what waits and ends it; one that is over is missing', async () => {
+    await using api = await startApi({ count: 9 })
+    const id = await endpointId(api)
+    expect((await run(api, ['replays', id])).stderr).toEqual(['no replay is under way'])
+    const [replay = ''] = (await run(api, ['replay', id, '--since', '2000-01-01'])).stdout
+    const { stdout } = await run(api, ['replays', id])
+    expect(stdout.map((line) => line.trim().split(/ {2,}/))).toEqual([
+      ['REPLAY', 'STATE', 'REQUESTED', 'OF', 'EVENTS', 'DONE'],
+      [replay, 'waiting', '2026-06-01T06:00:00.000Z', 'all', '9', '–'],
+    ])
+    const ending = run(api, ['cancel', id, replay, '--json'])
+    const { commands } = api.recovery
+    await until(() => commands.of(id).some(({ command }) => command.kind === 'cancel'))
+    for (const { key } of commands.of(id)) await commands.remove(key)
+    expect((await ending).stdout).toEqual([JSON.stringify({ id: replay, cancelled: true })])
+    const over = await run(api, ['cancel', id, replay])
+    expect(over.failure?.message).toMatch(/does not have this endpoint, or the replay is over/)
+  })
+})
 
 describe('bridge webhooks test', () => {
   test('reports that the receiver accepted it, with --json the response of the bridge', async () => {

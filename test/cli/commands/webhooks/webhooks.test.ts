@@ -104,7 +104,7 @@ describe('bridge webhooks add', () => {
     [['addd'], /mean "add"/],
     [
       [],
-      /bridge webhooks needs a verb: add, list, show, update, pause, resume, enable, disable, delete, rotate, test, attempts, deliveries, replay, rewrap/,
+      /bridge webhooks needs a verb: add, list, show, update, pause, resume, enable, disable, delete, rotate, test, attempts, deliveries, why, replay, replays, cancel, rewrap/,
     ],
   ])('refuses %j', async (args, message) => {
     await using api = await startApi()
@@ -124,7 +124,7 @@ describe('bridge webhooks add', () => {
 })
 
 test('bridge webhooks list shows every endpoint, one a line, and show one, both without a secret', async () => {
-  await using api = await startApi()
+  await using api = await startApi({ standingOf: () => null })
   expect((await run(api, ['list'])).stderr).toEqual(['no endpoints yet'])
   const desk = await tokenOf(api, 'desk')
   const { id, secret } = await added(api, ['--description', 'first'], desk)

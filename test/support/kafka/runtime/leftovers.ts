@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const PREFIX = 'bridge-kafka-'
-const NOTES = 'processes'
+/** The folder in which `noteProcess` notes. */
+export const NOTES = 'processes'
 
 /** A process by its number and the moment it started, which no later one shares. */
 interface ProcessNote {

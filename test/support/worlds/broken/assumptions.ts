@@ -45,6 +45,8 @@ export const assumptions = [
   'items stay as they are',
   // Clocks of upstream and host apart. No decision reads the broker's clock.
   'clocks agree',
+  // One of the two is days wrong, from the first start or from some night on, and processes restart at night.
+  'clocks agree to the day',
   // The host's clock jumps, and jumps back.
   'clocks do not jump',
   // Clocks of upstream or host run slow or fast.
@@ -74,6 +76,8 @@ export interface Draft {
   options: Partial<WorldOptions>
   /** Our clock is set to this difference at these times. */
   jumps: { atMs: number; clockOffMs: number }[]
+  /** The process is killed at these times. */
+  killsMs: number[]
 }
 
 /** Breaks one assumption of a draft. */
@@ -147,6 +151,20 @@ const breakers: Record<Assumption, (draft: Draft) => void> = {
     if (what !== 'host') options.dateOffMs = chance.yes(0.3) ? null : off()
     // What is listed from the day before does not show the present.
     if (chance.yes(0.5)) items.push(...yesterdaysItems())
+  },
+  'clocks agree to the day': ({ items, options, killsMs, chance }) => {
+    const offMs = chance.pick([-1, 1]) * chance.pick([DAY, 3 * DAY, 10 * DAY, 29 * DAY, 270 * DAY])
+    // From before the start, or for half a day or a day and a half from the first evening on.
+    const fromMs = chance.pick([0, START_MS + 12 * HOUR])
+    const toMs = fromMs === 0 ? NEVER : fromMs + chance.pick([12 * HOUR, 36 * HOUR])
+    const off = (trueMs: number): number => (trueMs >= fromMs && trueMs < toMs ? offMs : 0)
+    if (chance.yes(0.7)) options.dateOffMs = off
+    else options.clockOffMs = off
+    options.backfillMs = chance.pick([0, 2 * DAY, 4 * DAY])
+    items.push(...historyItems(chance.pick([0, 3, 30, 120])))
+    for (const nightMs of [START_MS + 14 * HOUR, START_MS + 20 * HOUR, START_MS + 38 * HOUR]) {
+      if (chance.yes(0.7)) killsMs.push(nightMs + chance.between(0, 2 * HOUR))
+    }
   },
   'clocks do not jump': ({ jumps, chance }) => {
     const atMs = START_MS + chance.between(HOUR, DAY)
@@ -247,6 +265,15 @@ export function usualItems(): FreeItem[] {
       return { guid, timeMs, content: guid, fromMs: timeMs + DELAY_MS, toMs: NEVER }
     }),
   )
+}
+
+/** So many items of the five days before, the newest in the evening. */
+function historyItems(count: number): FreeItem[] {
+  return Array.from({ length: count }, (_, number) => {
+    const timeMs = seconds(SEVEN - 13 * HOUR - (number * 5 * DAY) / count)
+    const guid = `h-${String(number).padStart(4, '0')}`
+    return { guid, timeMs, content: guid, fromMs: timeMs + DELAY_MS, toMs: NEVER }
+  })
 }
 
 /** Thirty items of the day before. */

@@ -58,6 +58,7 @@ export function playBroken(
     rules: {},
     options: {},
     jumps: [],
+    killsMs: [],
   }
   for (const name of broken) breakAssumption(name, draft)
   const upstream = new FreeUpstream(draft.items, draft.rules, chance)
@@ -72,15 +73,21 @@ export function playBroken(
     fails: (query, requests, nowMs) => fails?.(query, requests, nowMs) ?? upstream.refusal(query, nowMs),
     strange: (_page, query) => upstream.page(query, world.nowMs),
   })
-  for (const { atMs, clockOffMs } of draft.jumps.sort((one, other) => one.atMs - other.atMs)) {
+  const jumps = draft.jumps.map(({ atMs, clockOffMs }) => ({
+    atMs,
+    happen: () => void Object.assign(world.options, { clockOffMs }),
+  }))
+  const kills = draft.killsMs.map((atMs) => ({ atMs, happen: () => world.crash() }))
+  for (const { atMs, happen } of [...jumps, ...kills].sort((one, other) => one.atMs - other.atMs)) {
     world.run(atMs)
-    world.options.clockOffMs = clockOffMs
+    happen()
   }
   world.run(END_MS)
   look(world)
   const isDateWrong = draft.options.dateOffMs !== undefined
   const beganWithoutClock = isDateWrong && draft.options.clockOffMs !== undefined
-  const contents = contentVerdict(world, upstream, beganWithoutClock)
+  const hasRightClock = !beganWithoutClock && draft.jumps.length === 0
+  const contents = contentVerdict(world, upstream, { beganWithoutClock, hasRightClock })
   const { broken: late, ...liveness } = livenessOf(world, upstream, {
     plan: plans[plan],
     jumpsMs: draft.jumps.map(({ atMs }) => atMs),

@@ -30,8 +30,11 @@ const AGREEMENT_MS = 10 * MINUTE
 /** Polls are at most six hours apart, in which an hour of a closed day counts half. */
 const LONGEST_OPEN_MS = 6 * HOUR
 const LONGEST_CLOSED_MS = 12 * HOUR
-/** Within release hours polls follow the square root of the expected rate, which is at least a thirtieth of the mean. */
-const QUIETEST = 5
+/**
+ * Release hours are quietest before 07:00: the √ rule puts polls 4.75 times as far apart there as if they were spread evenly
+ * (first profile), and one that is due shortly before a burst waits for it.
+ */
+const QUIETEST = 5.5
 const calendar = createCalendar()
 
 /** What is known of the world beside what happened in it. */
@@ -113,7 +116,7 @@ function longPauses(world: World, failures: readonly HeldUp[], { jumpsMs }: Live
 }
 
 /**
- * Planned intervals that are longer than the plan implies. Within release hours polls are at most five times as far apart as
+ * Planned intervals that are longer than the plan implies. Within release hours polls are at most 5.5 times as far apart as
  * if the week's polls were spread evenly; at no time more than the longest silence. Where our clock was set, where no clock is
  * right, and for the first poll, hours are those of the clocks that the poller went by.
  */

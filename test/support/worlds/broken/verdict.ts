@@ -39,15 +39,16 @@ export interface ContentVerdict {
   named: Record<Naming, number>
 }
 
-/**
- * Checks the contents of a finished world. `beganWithoutClock`: when it began neither our clock nor upstream's `Date` was
- * right.
- */
-export function contentVerdict(
-  world: World,
-  upstream: FreeUpstream,
-  beganWithoutClock: boolean,
-): ContentVerdict {
+/** What is true of a world's clocks. */
+interface WorldClocks {
+  /** When it began neither our clock nor upstream's `Date` was right. */
+  beganWithoutClock: boolean
+  /** At each time one of them was right. */
+  hasRightClock: boolean
+}
+
+/** Checks the contents of a finished world. */
+export function contentVerdict(world: World, upstream: FreeUpstream, clocks: WorldClocks): ContentVerdict {
   const { store } = world
   const published = store.events.filter(({ type }) => !isGap(type)).map(({ data }) => data)
   const held = new Set([...published, ...store.rejected.map(({ raw }) => raw)])
@@ -61,7 +62,7 @@ export function contentVerdict(
   const gaps = world.openGaps.map(({ from, to }) => ({ fromMs: Date.parse(from), toMs: Date.parse(to) }))
   const missing = listed.filter(({ text }) => !held.has(text))
   const outside = missing.filter(({ item }) => !gaps.some((gap) => isWithin(item.timeMs, gap)))
-  const namingOf = namer(world, upstream, beganWithoutClock)
+  const namingOf = namer(world, upstream, clocks)
   const lost = outside.filter((entry) => {
     const naming = namingOf(entry)
     if (naming !== null) named[naming] += 1
@@ -80,6 +81,7 @@ export function contentVerdict(
         'out of sequence',
         outOfSequence.map(({ id }) => id),
       ),
+      ...line('days complete before they were over', clocks.hasRightClock ? completeTooSoon(world) : []),
     ],
     listed: listed.length,
     held: listed.length - missing.length,
@@ -124,7 +126,7 @@ function couldBeShown({ item }: Listed, world: World, { answeredMs }: FreeUpstre
 function namer(
   world: World,
   upstream: FreeUpstream,
-  beganWithoutClock: boolean,
+  { beganWithoutClock }: WorldClocks,
 ): (entry: Listed) => Naming | null {
   const { head } = world.store
   const { rightMs: skewMs } = world.lastGood
@@ -137,8 +139,12 @@ function namer(
   const countedFromMs = head.countedFromMs ?? Number.NEGATIVE_INFINITY
   const firstMs = beganWithoutClock ? null : world.firstAnswerMs
   const startMs = Math.min(countedFromMs, firstMs ?? Number.POSITIVE_INFINITY)
+  const backfilled = backfilledRange(world, upstream)
   return (entry) => {
     const { item } = entry
+    const isHistory = backfilled !== null && isWithin(item.timeMs, backfilled)
+    const isListedThen = item.fromMs <= (backfilled?.toMs ?? 0) && item.toMs === Number.POSITIVE_INFINITY
+    if (isHistory && isListedThen && !beganWithoutClock && !unseen.has(entry)) return null
     if (item.timeMs < startMs) return 'beforeStart'
     // A poll showed that it left this out: only a gap may stand for it. No answer that withheld it may be to blame.
     if (upstream.offered.has(entry) && !unseen.has(entry)) return null
@@ -150,6 +156,23 @@ function namer(
     )
     return covering.length > 0 && !isReadable ? 'unlistedWhenReconciled' : null
   }
+}
+
+/** Days whose reconciliation was complete before their release hours ended, by the true time. */
+function completeTooSoon({ reports }: World): string[] {
+  return reports.flatMap(({ atMs, event, fields }) => {
+    if (event !== 'page_scan.completed' || fields.kind !== 'daily_reconciliation') return []
+    const date = calendar.londonDate(Date.parse(String(fields.to)) - 1)
+    const window = calendar.releaseWindow(date)
+    return window !== null && window.toMs > atMs ? [`${date} at ${new Date(atMs).toISOString()}`] : []
+  })
+}
+
+/** The range before the first answer that the backfill was to read, by the true time; null where it was to read none. */
+function backfilledRange({ firstAnswerMs, options }: World, upstream: FreeUpstream) {
+  const { backfillMs = 0 } = options
+  if (firstAnswerMs === null || backfillMs === 0) return null
+  return { fromMs: firstAnswerMs - backfillMs, toMs: firstAnswerMs - upstream.behindMs }
 }
 
 /** The complete daily reconciliations, as upstream answered them. */

@@ -1,0 +1,111 @@
+/** Kafka and storage: commits, the replicas of the log, files and disks, certificates. */
+import type { Board } from './board.ts'
+import { limitOf, objectiveLimit } from './limits.ts'
+import { byInstallation, byProcess, quantilesOf, rateOf } from './query.ts'
+
+export const storage: Board = {
+  uid: 'bridge-storage',
+  title: 'Bridge: Kafka and storage',
+  about: 'Commits, the replicas of the log, Kafka, files and disks, certificates.',
+  rows: [
+    {
+      title: 'Log',
+      panels: [
+        {
+          kind: 'number',
+          title: 'Last sequence',
+          about: 'Of the newest event that a process of the installation knows.',
+          unit: 'short',
+          queries: [byInstallation('max', 'bridge_log_sequence')],
+        },
+        {
+          kind: 'number',
+          title: 'Write with an unknown outcome',
+          about: '1 until the leader has read what became of it.',
+          unit: 'short',
+          limit: limitOf('BridgeCommitUnknown'),
+          queries: [byInstallation('max', 'bridge_commit_unresolved')],
+        },
+        {
+          kind: 'graph',
+          title: 'Commits by outcome',
+          about: 'A poll without news commits nothing here.',
+          unit: 'ops',
+          queries: [rateOf('bridge_commit_total', 'outcome')],
+        },
+        {
+          kind: 'graph',
+          title: 'Duration of a commit',
+          about: 'The line is the objective of 99.9 %.',
+          unit: 's',
+          limit: objectiveLimit('commit'),
+          queries: quantilesOf('bridge_commit_duration_seconds', 0.999),
+        },
+        {
+          kind: 'graph',
+          title: 'Replicas behind the log, seconds',
+          about:
+            'Age of the oldest event that the replica lacks; while the log is unavailable, time since its last response.',
+          unit: 's',
+          limit: limitOf('BridgeCopyBehind'),
+          queries: [byProcess('bridge_follower_lag_seconds')],
+        },
+        {
+          kind: 'graph',
+          title: 'Replicas behind the log, events',
+          about: 'Events in the log that the replica does not have yet.',
+          unit: 'short',
+          queries: [byProcess('bridge_follower_lag_events')],
+        },
+      ],
+    },
+    {
+      title: 'Kafka',
+      panels: [
+        {
+          kind: 'graph',
+          title: 'Age of the newest report of the leader',
+          about: 'As this node has received it. The leader reports every 15 s.',
+          unit: 's',
+          isSigned: true,
+          log: 'kafka',
+          queries: [byProcess('(time() - bridge_leader_report_timestamp_seconds)')],
+        },
+      ],
+    },
+    {
+      title: 'Files and disks',
+      panels: [
+        {
+          kind: 'graph',
+          title: 'Files of the data directory',
+          about: '`-wal` is the write-ahead log of the file before it.',
+          unit: 'bytes',
+          queries: [byProcess('bridge_store_bytes', 'file')],
+        },
+        {
+          kind: 'graph',
+          title: 'Free bytes',
+          about: 'On the volume of the data directory. Below the line somebody is woken up.',
+          unit: 'bytes',
+          limit: limitOf('BridgeDiskLow'),
+          queries: [byProcess('bridge_data_free_bytes')],
+        },
+      ],
+    },
+    {
+      title: 'Certificates',
+      panels: [
+        {
+          kind: 'number',
+          title: 'Certificates are valid for',
+          about: 'Until the first of each chain expires.',
+          unit: 's',
+          isSigned: true,
+          limit: limitOf('BridgeCertificateExpires'),
+          queries: [byProcess('(bridge_tls_certificate_expiry_timestamp_seconds - time())', 'certificate')],
+        },
+      ],
+    },
+  ],
+}

@@ -1,0 +1,93 @@
+/**
+ * Measures, at each scrape, what does not happen by itself: readiness, the replica, deliveries, files and the disk.
+ */
+import { readFileSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PublishedDay } from '../archive/days.ts'
+import type { OpsOptions } from '../http/ops.ts'
+import type { Ingest } from '../ingest/ingest.ts'
+import type { Health } from '../obs/health.ts'
+import { dayStates } from '../obs/metrics.ts'
+import { type ReadinessCheck, storeFiles } from '../obs/process-metrics.ts'
+import { earliestExpiryMs } from '../settings/pem.ts'
+import type { StartContext } from './context.ts'
+import type { Storage } from './storage.ts'
+
+/** A day is reconciled in the evening, and a failed one again in the days that follow. */
+const MEASURED_DAYS = 7
+
+/** What is measured beside the storage. */
+export interface Measured {
+  readiness: () => Health
+  webhooks: { measure(): void } | null
+  ingest: Pick<Ingest, 'days'> | null
+}
+
+/** The metrics, with their gauges measured at each scrape. */
+export function scrapedMetrics(
+  context: StartContext,
+  storage: Storage,
+  { readiness, webhooks, ingest }: Measured,
+): OpsOptions['metrics'] {
+  const { metrics } = context
+  return {
+    contentType: metrics.contentType,
+    scrape() {
+      for (const [check, outcome] of Object.entries(readiness().checks)) {
+        metrics.ready.set({ check: check as ReadinessCheck }, Number(outcome))
+      }
+      measureReplica(context, storage)
+      measureDisk(context)
+      measureCertificates(context)
+      measureDays(context, ingest?.days() ?? null)
+      webhooks?.measure()
+      return metrics.scrape()
+    },
+  }
+}
+
+function measureReplica({ metrics, clock }: StartContext, { replicator, recentEvents }: Storage): void {
+  const { events, sinceMs } = replicator.lag
+  metrics.logSequence.set({}, recentEvents.latest + events)
+  metrics.followerLagEvents.set({}, events)
+  metrics.followerLag.set({}, sinceMs === null ? 0 : (clock.now() - sinceMs) / 1000)
+}
+
+/** Days as the leader knows them; null on every other process, which then has no series of them. */
+function measureDays({ metrics }: StartContext, days: readonly PublishedDay[] | null): void {
+  const over = days?.slice(-1 - MEASURED_DAYS, -1) ?? null
+  for (const state of dayStates) {
+    const those = over?.filter((day) => (state === 'gaps_left' ? day.gapsLeft > 0 : day.walk === state))
+    metrics.days.set({ state }, those?.length ?? null)
+  }
+}
+
+function measureDisk({ metrics, settings: { dataDir } }: StartContext): void {
+  const volume = known(() => statfsSync(dataDir))
+  metrics.dataFree.set(volume === null ? null : volume.bavail * volume.bsize)
+  for (const file of storeFiles) {
+    metrics.storeBytes.set(
+      { file },
+      known(() => statSync(join(dataDir, file)).size),
+    )
+  }
+}
+
+/** The listener's file is read each time: the listener takes a new one into use while it runs. */
+function measureCertificates({ metrics, settings: { httpTls, kafka } }: StartContext): void {
+  const expiry = (pem: string | null | undefined): number | null =>
+    known(() => earliestExpiryMs(pem ?? '') / 1000)
+  const ofListener = httpTls === null ? null : known(() => readFileSync(httpTls.certFile, 'utf8'))
+  metrics.certificateExpiry.set({ certificate: 'http' }, expiry(ofListener))
+  metrics.certificateExpiry.set({ certificate: 'kafka_ca' }, expiry(kafka?.tls?.ca))
+  metrics.certificateExpiry.set({ certificate: 'kafka_client' }, expiry(kafka?.tls?.cert))
+}
+
+/** What is asked; null where it throws, e.g. because a file is not there. The scrape goes on without it. */
+function known<T>(ask: () => T): T | null {
+  try {
+    return ask()
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,32 @@
+/** Says, for the items of an answer, which request brought them and what was before it: see `archive/journeys.ts`. */
+import { journeyText, type KeptJourney } from '../../archive/journeys.ts'
+import type { Purpose } from '../../core/purpose.ts'
+import type { Timing } from '../../upstream/outcome.ts'
+import { isPoll } from '../machine/jobs.ts'
+import type { IngestState } from '../machine/state.ts'
+
+/** The text of the journey of every item of an answer that was read at `readMs`. `state`: that in which the request was made. */
+export function requestJourney(
+  state: Pick<IngestState, 'scan' | 'lastGoodPollMs' | 'intervalBeforeMs'>,
+  purpose: Purpose,
+  { startedMs }: Pick<Timing, 'startedMs'>,
+  readMs: number,
+): string {
+  const about = isPoll(purpose) ? aboutPoll(state, startedMs) : aboutScan(state, startedMs)
+  return journeyText({ requestMs: readMs - startedMs, ...about })
+}
+
+function aboutPoll(
+  { lastGoodPollMs, intervalBeforeMs }: Pick<IngestState, 'lastGoodPollMs' | 'intervalBeforeMs'>,
+  startedMs: number,
+): KeptJourney {
+  return {
+    ...(lastGoodPollMs !== null && { sincePollMs: startedMs - lastGoodPollMs }),
+    // Nothing is planned before the first poll of a leadership.
+    ...(intervalBeforeMs > 0 && { plannedMs: intervalBeforeMs }),
+  }
+}
+
+function aboutScan({ scan }: Pick<IngestState, 'scan'>, startedMs: number): KeptJourney {
+  return scan === null ? {} : { scan: scan.kind, scanMs: startedMs - scan.startedMs }
+}

@@ -1,0 +1,97 @@
+/**
+ * Starts the product's commands as processes whose log goes to a file, so that a run of hours keeps nothing of it in
+ * memory.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const MAIN = resolve(import.meta.dirname, '../../../src/main.ts')
+const READY_MS = 120_000
+/** A clean stop of a bridge takes `BRIDGE_DRAIN_TIMEOUT` at most. */
+const STOP_MS = 60_000
+const SHOWN_CHARACTERS = 2_000
+
+/** A running process of the product. */
+export interface SoakProcess {
+  readonly pid: number
+  /** Its ready line. */
+  readonly ready: unknown
+  readonly startedMs: number
+  isRunning(): boolean
+  /** Sends the signal and waits for the end; kills what does not end in a minute, and says so by `false`. */
+  stop(signal: NodeJS.Signals): Promise<boolean>
+  /** The end of its log. */
+  lastWords(): string
+}
+
+/**
+ * Starts `bridge <args>` and waits for its ready line; its log is appended to `<name>.log`.
+ * @throws Error with the end of the log where it ends before, or is not ready in two minutes
+ */
+export async function startProcess(
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<SoakProcess> {
+  const { PATH = '', HOME = '' } = process.env
+  const file = `${name}.log`
+  const log = openSync(file, 'a')
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH, HOME, ...env },
+    stdio: ['ignore', 'pipe', log],
+  })
+  closeSync(log)
+  const startedMs = Date.now()
+  const end = (): void => void child.kill('SIGKILL')
+  process.once('exit', end)
+  const ended = new Promise<void>((done) => child.once('close', () => done()))
+  ended.then(() => process.off('exit', end))
+  const lastWords = (): string => readFileSync(file, 'utf8').slice(-SHOWN_CHARACTERS)
+  const started = {
+    pid: child.pid ?? 0,
+    ready: await readyOf(child, ended).catch((error: Error) => {
+      child.kill('SIGKILL')
+      throw new Error(`${name}: ${error.message}\n${lastWords()}`)
+    }),
+    startedMs,
+    lastWords,
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+    async stop(signal: NodeJS.Signals) {
+      child.kill(signal)
+      const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+      await ended
+      clearTimeout(late)
+      return signal === 'SIGKILL' || child.exitCode === 0
+    },
+  }
+  return started
+}
+
+function readyOf(child: ChildProcess, ended: Promise<void>): Promise<unknown> {
+  return new Promise((done, fail) => {
+    const late = setTimeout(() => fail(new Error('was not ready in time')), READY_MS)
+    if (child.stdout === null) throw new Error('its output is not piped')
+    createInterface(child.stdout).on('line', (line) => {
+      if (!line.startsWith('{"ready":true')) return
+      clearTimeout(late)
+      done(JSON.parse(line))
+    })
+    ended.then(() => {
+      clearTimeout(late)
+      fail(new Error('ended before it was ready'))
+    })
+  })
+}
+
+/**
+ * Asks for JSON.
+ * @throws Error with status and body where the answer is not 2xx
+ */
+export async function readJson<T>(url: string, init: RequestInit = {}): Promise<T> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(60_000), ...init })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${text.slice(0, SHOWN_CHARACTERS)}`)
+  return JSON.parse(text) as T
+}
