@@ -9,6 +9,9 @@ import { createMetrics } from '../../src/obs/metrics.ts'
 import { temporaryDirectory } from '../support/bridge-process.ts'
 import { runWorld } from '../support/worlds/sandbox-world.ts'
 
+/** The scenario's clock steps over the quiet from 07:00:12 to 07:09:52; the poller's does not. */
+const SKIPPED_MS = 580_000
+
 const metrics = createMetrics({ version: 'test' })
 
 it.each([5, 6, 7])(
@@ -41,18 +44,27 @@ it.each([5, 6, 7])(
       items: truth.items.length,
     })
     // Each item says which request brought it: a poll after the one before it, or a page of a fill.
-    const told = events.map(({ foundBy, journey = '' }) => ({ foundBy, ...readJourney(journey) }))
+    const told = events.map(({ foundBy, journey = '' }) => {
+      const { aheadMs, ...kept } = readJourney(journey)
+      return { aheadMs, told: { foundBy, ...kept } }
+    })
     const fillJourney = { requestMs: expect.any(Number), scan: 'fill', scanMs: expect.any(Number) }
     const pollJourney = {
       requestMs: expect.any(Number),
       sincePollMs: expect.any(Number),
       plannedMs: expect.any(Number),
     }
-    const filled = told.filter(({ foundBy }) => foundBy === 'fill')
-    const polled = told.filter(({ foundBy }) => foundBy === 'poll')
+    const [filled = [], polled = []] = ['fill', 'poll'].map((way) =>
+      told.filter(({ told: { foundBy } }) => foundBy === way).map((one) => one.told),
+    )
     expect(filled.length).toBeGreaterThan(0)
     expect(polled.length).toBeGreaterThan(0)
     for (const one of filled) expect(one).toEqual({ foundBy: 'fill', ...fillJourney })
     for (const one of polled) expect(one).toEqual({ foundBy: 'poll', ...pollJourney })
+    // From the step on upstream's clock is ahead of the poller's, and each item says so as soon as that is known.
+    const ahead = told.flatMap(({ aheadMs }) => aheadMs ?? [])
+    expect(ahead.length).toBeGreaterThan(0)
+    expect(told.slice(-ahead.length).every(({ aheadMs }) => aheadMs !== undefined)).toBe(true)
+    for (const ms of ahead) expect(Math.abs(ms - SKIPPED_MS)).toBeLessThan(1_000)
   },
 )

@@ -18,7 +18,7 @@ import {
 } from '../../support/bridge-process.ts'
 import { type ApiEvent, eventually, getJson, pullAll } from '../../support/http/api-client.ts'
 import { startBurst } from '../../support/kafka/chaos/burst.ts'
-import { uniqueName } from '../../support/kafka/clients.ts'
+import { endOf, kafkaClient, uniqueName } from '../../support/kafka/clients.ts'
 import { type KafkaCluster, startCluster } from '../../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../../support/kafka/for-tests.ts'
 import { kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
@@ -107,6 +107,10 @@ async function endsOn(cluster: KafkaCluster, { prefix }: Market): Promise<{ stat
   return { state: found?.state?.sequence ?? 0, last: found?.last ?? 0 }
 }
 
+/** Where the tables of a prefix, endpoints among them, end on that cluster. */
+const tablesEnd = (cluster: KafkaCluster, { prefix }: Market): Promise<number> =>
+  endOf(kafkaClient(cluster.brokers), `${prefix}.internal.tables`)
+
 describe.skipIf(runtime === null)('a mirror by MirrorMaker takes over', () => {
   it('and nothing is missing for readers, wherever the copies of events and state ended', async () => {
     if (runtime === null) throw new Error('skipped without Kafka')
@@ -123,6 +127,8 @@ describe.skipIf(runtime === null)('a mirror by MirrorMaker takes over', () => {
     const copy = async (name: string, topics: readonly string[]) =>
       stack.use(await startMirror({ runtime, from: source.brokers, to: mirror.brokers, name, topics }))
     const tables = (prefix: string) => [`${prefix}\\.internal\\.tables`, `${prefix}\\.internal\\.lanes\\..*`]
+    const markets = [lost, unknown]
+    const written = await Promise.all(markets.map((market) => tablesEnd(source, market)))
     const stateOf = (prefix: string) => `${prefix}\\.internal\\.state`
     const [first, second] = await Promise.all([
       copy('first', [`${lost.prefix}\\.all`, stateOf(unknown.prefix)]),
@@ -133,6 +139,11 @@ describe.skipIf(runtime === null)('a mirror by MirrorMaker takes over', () => {
     ])
     const ends = () => Promise.all([endsOn(mirror, lost), endsOn(mirror, unknown)])
     await eventually(ends, (all) => all.every(({ state, last }) => state > 0 && last > 0), MIRRORING_MS)
+    await eventually(
+      () => Promise.all(markets.map((market) => tablesEnd(mirror, market))),
+      (copied) => copied.every((end, index) => end >= (written[index] ?? 0)),
+      MIRRORING_MS,
+    )
     await first.kill()
     await eventually(
       ends,

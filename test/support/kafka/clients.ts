@@ -66,6 +66,19 @@ export async function leaderOf(kafka: Kafka, topic: string): Promise<number> {
   }
 }
 
+/** The offset after the last record of the topic's first partition; 0 where there is no such topic. */
+export async function endOf(kafka: Kafka, topic: string): Promise<number> {
+  const admin = kafka.admin()
+  await admin.connect()
+  try {
+    if (!(await admin.listTopics()).includes(topic)) return 0
+    const partitions = await admin.fetchTopicOffsets(topic)
+    return Number(partitions.find(({ partition }) => partition === 0)?.high ?? 0)
+  } finally {
+    await admin.disconnect()
+  }
+}
+
 /** Sends the values to the topic in one transaction of `transactionalId` and ends it. */
 export async function transact(
   kafka: Kafka,
