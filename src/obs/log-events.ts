@@ -120,7 +120,8 @@ export const logEvents = {
     'Reading several pages of the upstream list was interrupted; `reason` says why. It is tried again later.',
   'page_scan.warned':
     'A page of the upstream list came with warnings, or with parts above a limit that were ignored; `warnings` names them.',
-  'poll.done': 'A poll of the upstream succeeded; `items` is the number of items it returned.',
+  'poll.done':
+    'A poll of the upstream succeeded; `items` is the number of items it returned. One without news is logged at debug, but for the first one and one after a failure.',
   'poll.overflow_ignored':
     'The upstream reported more items than fit on a page, but all items of the page were already published, so no further pages were read.',
   'polls.write_failed':

@@ -92,6 +92,7 @@ export function answerPoll(
   }
   const { state } = context
   const { lastGoodPollMs, sightingSkewMs } = state
+  const isRecovery = state.upstream !== 'ok'
   unblock(context)
   state.lastGoodPollMs = context.nowMs
   state.request = null
@@ -128,7 +129,7 @@ export function answerPoll(
   storeGoodPoll(context)
   context.actions.push({
     type: 'report',
-    level: page.warnings.length > 0 ? 'warn' : 'info',
+    level: levelOf(page, isRecovery),
     event: 'poll.done',
     fields: {
       purpose,
@@ -141,6 +142,16 @@ export function answerPoll(
       ...(page.warnings.length > 0 && { warnings: page.warnings }),
     },
   })
+}
+
+/** A poll that brings nothing is for developers, but the first one and that after a failure show that upstream responds. */
+function levelOf(
+  { warnings, fresh, rejected, hasMore }: ReadPage,
+  isRecovery: boolean,
+): 'debug' | 'info' | 'warn' {
+  if (warnings.length > 0) return 'warn'
+  const isQuiet = fresh.length === 0 && rejected.length === 0 && hasMore !== true
+  return isQuiet && !isRecovery ? 'debug' : 'info'
 }
 
 /**

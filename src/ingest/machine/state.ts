@@ -280,7 +280,12 @@ export type PollerAction =
   | { type: 'release' }
   /** `cause` is the verdict on a 429, absent after any other outcome. */
   | { type: 'tally'; purpose: Purpose; result: PollResult; cause?: Cause }
-  | { type: 'report'; level: 'info' | 'warn' | 'error'; event: LogEvent; fields: Record<string, unknown> }
+  | {
+      type: 'report'
+      level: 'debug' | 'info' | 'warn' | 'error'
+      event: LogEvent
+      fields: Record<string, unknown>
+    }
 
 /** A call of `step`: the draft of the next state and the actions so far. Handlers replace its fields and never mutate their values. */
 export interface StepContext {

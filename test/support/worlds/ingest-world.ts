@@ -114,7 +114,7 @@ export class World {
   readonly store: Store
   readonly requests: { atMs: number; purpose: Purpose; query: UpstreamListQuery }[] = []
   /** `atMs`: the true time. */
-  readonly reports: { atMs: number; event: string; fields: Record<string, unknown> }[] = []
+  readonly reports: { atMs: number; level: string; event: string; fields: Record<string, unknown> }[] = []
   /** Polls by the true time, with the interval planned after each, and upstream's time by the clocks that it was planned by. */
   readonly polls: { atMs: number; plannedMs: number; upstreamMs: readonly number[] }[] = []
   /** True times of all requests. */
