@@ -41,7 +41,7 @@ interface Rule {
   alert?: string
   record?: string
   expr: string
-  annotations?: { runbook: string }
+  annotations?: Record<string, string>
 }
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -223,19 +223,36 @@ test('every rule keeps installations apart', () => {
 })
 
 test('every alert has its runbook and is tried by promtool', () => {
-  const alerts = rules.flatMap(({ alert, annotations }) =>
-    alert === undefined ? [] : [{ alert, annotations }],
-  )
+  const alerts = rules.flatMap(({ alert }) => alert ?? [])
   const runbooks = read(`${MONITORING}/runbooks.md`)
   const trials = ['bridge', 'states', 'situations', 'causes', 'hours']
     .map((name) => read(`${MONITORING}/tests/${name}.yml`))
     .join('\n')
   expect(alerts.length).toBeGreaterThan(10)
-  for (const { alert, annotations } of alerts) {
+  for (const alert of alerts) {
     expect(runbooks).toContain(`\n## ${alert}\n`)
-    expect(annotations?.runbook).toBe(`${MONITORING}/runbooks.md#${alert.toLowerCase()}`)
     expect(trials, alert).toMatch(new RegExp(`alertname: ${alert}\n +exp_alerts`))
     expect(trials, alert).toMatch(new RegExp(`alertname: ${alert} }`))
+  }
+})
+
+test('every alert says what it means and what to do first, and links to its runbook and its dashboard', () => {
+  const alerts = rules.filter(({ alert }) => alert !== undefined)
+  const anchors = [...read(`${MONITORING}/runbooks.md`).matchAll(/^## (\w+)$/gm)].map(
+    ([, title = '']) => `#${title.toLowerCase()}`,
+  )
+  for (const { alert, annotations = {} } of alerts) {
+    const { summary, description, runbook_url = '', dashboard_url = '', ...others } = annotations
+    expect(others, alert).toEqual({})
+    expect(summary, alert).toMatch(/\w/)
+    expect(description, alert).toMatch(/\. First \w[^.]*/)
+    const [, base, anchor] =
+      /^\{\{ or \$externalLabels\.runbooks_url "([^"]+)" \}\}(#\w+)$/.exec(runbook_url) ?? []
+    expect([base, anchor], alert).toEqual([`${MONITORING}/runbooks.md`, `#${alert?.toLowerCase()}`])
+    expect(anchors, alert).toContain(anchor)
+    const [, uid, file] = /\/d\/([\w-]+)[?{].* (\S+)\{\{ end \}\}$/.exec(dashboard_url) ?? []
+    expect(file, alert).toBe(`${MONITORING}/dashboards/${uid}.json`)
+    expect(boards.map((board) => board.uid)).toContain(uid)
   }
 })
 

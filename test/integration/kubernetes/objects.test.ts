@@ -308,6 +308,25 @@ describe.skipIf(!hasKubernetesTools())('what watches the chart', () => {
     }
   })
 
+  test('links of alerts begin with the addresses of the values', async () => {
+    const { resources } = await render('kafka-everything', {
+      values: {
+        'monitoring.rules.runbooks': 'https://wiki.example/bridge',
+        'monitoring.rules.grafana': 'https://grafana.example/',
+      },
+    })
+    const { groups } = resourceOf(resources, 'PrometheusRule').spec as {
+      groups: { rules: { alert?: string; annotations?: Record<string, string> }[] }[]
+    }
+    const alerts = groups.flatMap(({ rules }) => rules).filter(({ alert }) => alert !== undefined)
+    expect(alerts.length).toBeGreaterThan(30)
+    for (const { alert, annotations = {} } of alerts) {
+      expect(annotations.runbook_url, alert).toContain('{{ or "https://wiki.example/bridge" ')
+      expect(annotations.dashboard_url, alert).toContain('{{ with "https://grafana.example" }}')
+    }
+    expect(JSON.stringify(groups)).not.toContain('$externalLabels')
+  })
+
   test('a chart whose links were lost refuses to watch without rules', async () => {
     using copy = copyOfChart()
     rmSync(join(copy.path, 'rules'), { recursive: true })
