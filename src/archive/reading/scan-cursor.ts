@@ -51,11 +51,57 @@ export interface ScanCursor {
   batch: CandidateBatch | null
   /** Sequences that the next query spans. */
   span: number
+  /** Where its batch is accounted for; null = nowhere, because the scan lives for one request. */
+  kept: KeptBatches | null
 }
 
 /** A scan that has not begun. */
 export function createScanCursor(predicate: IndexPredicate, bounds: QueryBounds = BOUNDS): ScanCursor {
-  return { predicate, bounds, batch: null, span: bounds.firstSpan }
+  return { predicate, bounds, batch: null, span: bounds.firstSpan, kept: null }
+}
+
+/** Most candidates that the batches of many scans hold together: 2 MB, as 64 of the largest batches have. */
+const MOST_KEPT = 262_144
+
+/** Accounts for the batches of many scans, and drops those that were used least recently. A scan without one queries again. */
+export class KeptBatches {
+  /** Candidates of each batch, the least recently used first. */
+  readonly #sizes = new Map<ScanCursor, number>()
+  readonly #most: number
+  #candidates = 0
+
+  /** `most`: candidates of all batches together; fewer in tests. */
+  constructor(most = MOST_KEPT) {
+    this.#most = most
+  }
+
+  /** Candidates that are held now. */
+  get candidates(): number {
+    return this.#candidates
+  }
+
+  /** Accounts for the scan's batch as the one that was used last; older ones are dropped where they are too many. */
+  keep(scanCursor: ScanCursor): void {
+    const size = scanCursor.batch?.sequences.length ?? 0
+    this.#forget(scanCursor)
+    this.#sizes.set(scanCursor, size)
+    this.#candidates += size
+    for (const oldest of this.#sizes.keys()) {
+      if (this.#candidates <= this.#most || oldest === scanCursor) break
+      this.drop(oldest)
+    }
+  }
+
+  /** Drops the scan's batch. */
+  drop(scanCursor: ScanCursor): void {
+    scanCursor.batch = null
+    this.#forget(scanCursor)
+  }
+
+  #forget(scanCursor: ScanCursor): void {
+    this.#candidates -= this.#sizes.get(scanCursor) ?? 0
+    this.#sizes.delete(scanCursor)
+  }
 }
 
 /**
@@ -72,6 +118,7 @@ export function nextCandidates(
     ? scanCursor.batch
     : queryIndexes(db, nowMs, scanCursor, range)
   scanCursor.batch = batch
+  scanCursor.kept?.keep(scanCursor)
   const after = Math.max(batch.after, range.after)
   const through = Math.min(batch.through, range.through)
   return { after, through, sequences: between(batch, after, through) }
