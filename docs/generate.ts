@@ -23,6 +23,7 @@ import { createSearchSlices } from '../src/archive/reading/search-slices.ts'
 import { openArchive } from '../src/archive/store/archive.ts'
 import { sessionRoutes } from '../src/console/session-routes.ts'
 import { createCalendar } from '../src/core/calendar/calendar.ts'
+import { MINUTE_MS } from '../src/core/durations.ts'
 import { VERSION } from '../src/core/version.ts'
 import { errorCodes, exitMeanings } from '../src/errors.ts'
 import { createReaderLimits } from '../src/http/bounds/reader-limits.ts'
@@ -32,6 +33,7 @@ import { problemCodes } from '../src/http/problem.ts'
 import { type AnyRoute, meaningOf, type RouteBody } from '../src/http/route.ts'
 import { jsonSchema } from '../src/http/schemas/json-schema.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
+import { lastingFaults } from '../src/obs/lasting-faults.ts'
 import { logEvents } from '../src/obs/log-events.ts'
 import { createLogger } from '../src/obs/logger.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
@@ -228,6 +230,19 @@ function logEventsPage(): string {
     ...table(
       ['Event', 'Meaning'],
       Object.entries(logEvents).map(([event, meaning]) => [`\`${event}\``, meaning]),
+    ),
+    '',
+    '## Bad states that last',
+    'A bad state is logged once as `fault.lasting` when it has lasted, and once as `fault.over` when it is over. While the log',
+    'itself is in a bad state, nothing is said of what depends on it.',
+    '',
+    ...table(
+      ['`what`', 'Logged', '`hint`'],
+      Object.entries(lastingFaults).map(([what, { afterMs, hint }]) => [
+        `\`${what}\``,
+        afterMs === 0 ? 'at once' : `after ${afterMs / MINUTE_MS} minutes`,
+        hint,
+      ]),
     ),
   )
 }

@@ -11,12 +11,14 @@ import { createReleaseStack } from '../lifecycle/release-stack.ts'
 import { superviseRoles } from '../lifecycle/supervisor.ts'
 import { measureEventLoop } from '../obs/event-loop.ts'
 import { type Check, createReadiness } from '../obs/health.ts'
+import { logLastingFaults } from '../obs/lasting-faults.ts'
 import type { ReadinessCheck } from '../obs/process-metrics.ts'
 import type { Settings } from '../settings/settings.ts'
 import { buildAccess } from './access.ts'
 import { buildApi } from './api.ts'
 import { buildConsole } from './console.ts'
 import { type AppParts, type StartContext, startContext } from './context.ts'
+import { faultAreas } from './lasting-faults.ts'
 import { buildLeader } from './leader.ts'
 import { buildLeaderView } from './leader-report.ts'
 import { listenOps, listenPublic } from './listeners.ts'
@@ -103,7 +105,11 @@ async function start(context: StartContext) {
   const readiness = createReadiness(checks, context.logger)
   const metrics = scrapedMetrics(context, storage, { readiness, webhooks, ingest })
   const opsListener = await listenOps(context, { readiness, metrics })
-  context.roles.push({ name: 'event-loop', run: (signal) => measureEventLoop(context, signal) })
+  const areas = faultAreas({ ...context, storage, ingest, access, webhooks })
+  context.roles.push(
+    { name: 'event-loop', run: (signal) => measureEventLoop(context, signal) },
+    { name: 'lasting-faults', run: (signal) => logLastingFaults({ ...context, areas }, signal) },
+  )
   const ready = readyLine(context.settings, publicListener, opsListener)
   context.logger.info('process.ready', { ...ready, version: VERSION })
   const isDelivering = (): boolean => webhooks?.isDelivering() ?? false

@@ -29,6 +29,7 @@ import { Poller, type PollerParts } from './poller/poller.ts'
 import { answerQuota, isQuotaRequest } from './quota-request-handler.ts'
 import { DayKeeper } from './reconciliation/day-keeper.ts'
 import { reportsOf } from './reconciliation/day-report.ts'
+import { upstreamStanding } from './upstream-standing.ts'
 
 /** Longest duration of one request, first byte sent to last byte read. A page of 200 items is 300 KB. */
 const REQUEST_TIMEOUT_MS = 10_000
@@ -142,6 +143,8 @@ export function createIngest(parts: IngestParts) {
       if (!isInformed(state, leaderSinceMs)) return null
       return reportsOf(state, config, clock.now()).map(publishedDay)
     },
+    /** Whether upstream is in a bad state for this process. */
+    upstreamStanding: () => upstreamStanding(poller.state, poller.leaderSinceMs),
     /** Closes the connections to upstream. */
     close: () => client.close(),
   }

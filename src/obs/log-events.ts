@@ -51,6 +51,9 @@ export const logEvents = {
     'Exchange references that were read from the upstream could not be stored in the log. They are served, and read again when they are asked for next.',
   'exchange_references.read':
     'A client asked the mirror API for exchange references that are not stored or a day old; the leader read them from the upstream, or could not: then `reason` says why, and the next request tries again.',
+  'fault.lasting':
+    'A bad state, `what`, lasts since `since`; `hint` says what to do. It is logged once until it is over, after five minutes, or at once where waiting does not help.',
+  'fault.over': 'A bad state that was logged as `fault.lasting` is over; it lasted `durationMs`.',
   'fund_request.proxied':
     'A client asked the mirror API for fund data; the request was passed to the upstream and the client got its answer.',
   'gap.opened':

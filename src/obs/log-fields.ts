@@ -34,6 +34,8 @@ export const logFields: ReadonlySet<string> = new Set([
   'state',
   'phase',
   'name',
+  'what',
+  'since',
   // upstream and poller
   'purpose',
   'status',
