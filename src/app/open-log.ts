@@ -15,6 +15,7 @@ import type { Log } from '../log/log.ts'
 import { lockDirectory } from '../log-embedded/lock.ts'
 import { openSqliteLog } from '../log-embedded/log.ts'
 import type { Logger } from '../obs/logger.ts'
+import type { Metrics } from '../obs/metrics.ts'
 import type { KafkaSettings } from '../settings/kafka.ts'
 
 /** An open log with this node's archive. */
@@ -48,6 +49,8 @@ export interface OpenLogOptions {
   onUpgrade?: NonNullable<ArchiveOptions['onUpgrade']>
   /** Of the log on Kafka; only tests give one. */
   faultHooks?: FaultHooks
+  /** Of the log on Kafka. */
+  metrics: Pick<Metrics, 'kafkaRequests' | 'kafkaConnections'>
 }
 
 /**
@@ -79,7 +82,7 @@ function openOnKafka(
   stack: ReleaseStack,
   { openKafkaLog }: typeof import('../log-kafka/log.ts'),
 ): OpenedLog {
-  const { dataDir, nativeKind, clock, logger, onUpgrade, faultHooks } = options
+  const { dataDir, nativeKind, clock, logger, metrics, onUpgrade, faultHooks } = options
   stack.push('the data directory', lockDirectory(dataDir, clock))
   const damaged = Promise.withResolvers<never>()
   damaged.promise.catch(() => undefined)
@@ -99,7 +102,7 @@ function openOnKafka(
   const log = openKafkaLog({
     ...{ topics, nativeKind, clock, logger },
     ...(faultHooks && { faultHooks }),
-    connection: { ...access, clientId: `${topics.prefix}@${hostname()}` },
+    connection: { ...access, clientId: `${topics.prefix}@${hostname()}`, metrics },
     knownCodes: { fca: knownFcaCodes, native: knownNativeCodes },
   })
   stack.push('the log', () => log.close())

@@ -21,7 +21,7 @@ export interface Storage extends OpenedLog {
 
 /** @throws BridgeError as `openLog` */
 export async function openStorage(context: StartContext): Promise<Storage> {
-  const { settings, clock, logger, roles, faultHooks } = context
+  const { settings, clock, logger, metrics, roles, faultHooks } = context
   const opened = await openLog(
     {
       kafka: settings.kafka,
@@ -29,6 +29,7 @@ export async function openStorage(context: StartContext): Promise<Storage> {
       nativeKind: settings.native.kind,
       clock,
       logger,
+      metrics,
       ...(faultHooks && { faultHooks }),
       onUpgrade: ({ sequence, latest }) => logger.info('archive.upgrade', { sequence, latest }),
     },

@@ -6,6 +6,7 @@ import { attemptOutcomes } from '../core/attempt-end.ts'
 import { endpointStatuses } from '../core/endpoint-status.ts'
 import { purposes } from '../core/purpose.ts'
 import { createInstruments, type Instruments, type MetricDoc } from './instruments.ts'
+import { FAST, logMetrics } from './log-metrics.ts'
 import { processMetrics } from './process-metrics.ts'
 
 /** Sampling interval of the event loop delay, ms; also the smallest delay it shows. Each sample wakes the process. */
@@ -50,9 +51,6 @@ export const dayStates = [
 
 /** How a gap changed. */
 export const gapStates = ['opened', 'filled', 'given_up'] as const
-
-/** How a commit ended. */
-export const commitOutcomes = ['committed', 'aborted', 'fenced', 'unknown'] as const
 
 /** Transports of streams. */
 export const transports = ['ws', 'sse'] as const
@@ -107,7 +105,6 @@ export const httpCodeClasses = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
 /** Buckets in seconds; few, because each route has them all. */
 const REQUESTS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30]
 /** Buckets in seconds. */
-const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const SLOW = [0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600]
 /** An attempt may take 15 s. */
 const ATTEMPTS = [...FAST, 15, 30]
@@ -230,44 +227,6 @@ function ingestMetrics(make: Instruments) {
       'days',
       'London days of the last week that are over, by what is known of them; only on the leader. `complete`: read again to the end; `gaps_left`: a gap of it is open, whatever else.',
       { state: dayStates },
-    ),
-  }
-}
-
-/** The log and this node's replica of it. */
-function logMetrics(make: Instruments) {
-  return {
-    leader: make.gauge('leader', '1 while this process is the leader, else 0.', {}),
-    leaderSince: make.knownGauge(
-      'leader_since_timestamp_seconds',
-      'When this process became leader, seconds since 1970; only on the leader.',
-    ),
-    leaderReport: make.knownGauge(
-      'leader_report_timestamp_seconds',
-      "When the leader made the newest report that this node has received, by the leader's clock, seconds since 1970; absent before the first, and on the embedded log.",
-    ),
-    leaderTransitions: make.counter(
-      'leader_transitions_total',
-      'Times this process became leader or stopped being it.',
-      {},
-    ),
-    commits: make.counter('commit_total', 'Commits to the log, by outcome.', { outcome: commitOutcomes }),
-    commitUnresolved: make.gauge(
-      'commit_unresolved',
-      '1 from a write with an unknown outcome until the leader has read what became of it, else 0.',
-      {},
-    ),
-    commitDuration: make.histogram('commit_duration_seconds', 'Duration of a commit.', {}, FAST),
-    logSequence: make.gauge('log_sequence', 'Sequence of the newest event that this process knows.', {}),
-    followerLagEvents: make.gauge(
-      'follower_lag_events',
-      'Events in the log that the replica of this node does not have yet.',
-      {},
-    ),
-    followerLag: make.gauge(
-      'follower_lag_seconds',
-      'Age of the oldest event that the replica lacks; while the log is unavailable, time since its last response.',
-      {},
     ),
   }
 }

@@ -14,6 +14,7 @@ import { openLog } from '../../src/app/open-log.ts'
 import type { Archive } from '../../src/archive/store/archive.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { createReleaseStack } from '../../src/lifecycle/release-stack.ts'
+import { createMetrics } from '../../src/obs/metrics.ts'
 import type { KafkaSettings } from '../../src/settings/kafka.ts'
 import { inPlace, items } from '../archive/samples.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
@@ -40,7 +41,9 @@ async function open(kafka: KafkaSettings | null) {
   const stack = createReleaseStack()
   const close = (): Promise<void> => stack.release()
   opened.push({ close })
-  const log = await openLog({ kafka, dataDir, nativeKind: 'Native', clock: systemClock, logger }, stack)
+  const metrics = createMetrics({ version: '0' })
+  const options = { kafka, dataDir, nativeKind: 'Native', clock: systemClock, logger, metrics }
+  const log = await openLog(options, stack)
   return { ...log, close, lines }
 }
 

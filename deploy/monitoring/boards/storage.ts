@@ -1,7 +1,7 @@
 /** Kafka and storage: commits, the replicas of the log, files and disks, certificates. */
 import type { Board } from './board.ts'
 import { limitOf, objectiveLimit } from './limits.ts'
-import { byInstallation, byProcess, quantilesOf, rateOf } from './query.ts'
+import { byInstallation, byProcess, hourOf, INSTALLATION, quantilesOf, rateOf } from './query.ts'
 
 export const storage: Board = {
   uid: 'bridge-storage',
@@ -70,6 +70,40 @@ export const storage: Board = {
           isSigned: true,
           log: 'kafka',
           queries: [byProcess('(time() - bridge_leader_report_timestamp_seconds)')],
+        },
+        {
+          kind: 'graph',
+          title: 'Requests to brokers',
+          about: 'By the request of the Kafka protocol. A reader that waits for news fetches once a second.',
+          unit: 'reqps',
+          log: 'kafka',
+          queries: [rateOf('bridge_kafka_requests_total', 'api')],
+        },
+        {
+          kind: 'graph',
+          title: 'Requests to brokers without success',
+          about:
+            '`retry` is usual: the broker ends the transaction before, or a group is forming. The others are failures.',
+          unit: 'reqps',
+          log: 'kafka',
+          queries: [rateOf('bridge_kafka_requests_total{result!="ok"}', 'result')],
+        },
+        {
+          kind: 'graph',
+          title: 'Share of requests and connections that fail',
+          about: 'Of the last five minutes, without `retry`.',
+          unit: 'percentunit',
+          limit: limitOf('BridgeKafkaErrors'),
+          log: 'kafka',
+          queries: [{ expr: `bridge:kafka:failed_ratio${INSTALLATION}`, legend: '{{installation}}' }],
+        },
+        {
+          kind: 'graph',
+          title: 'Connections to brokers, an hour',
+          about: 'Tried ones. Many that succeed mean that they do not last.',
+          unit: 'short',
+          log: 'kafka',
+          queries: [hourOf('bridge_kafka_connections_total', 'result')],
         },
       ],
     },

@@ -5,12 +5,15 @@ import { Kafka, type KafkaConfig, type LogEntry, logLevel } from 'kafkajs'
 import type { Logger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
 import { PartitionClient } from './kafkajs-internals.ts'
-import { patchKafkaJs } from './kafkajs-patches.ts'
+import { type ObservedSocketFactory, patchKafkaJs } from './kafkajs-patches.ts'
+import { countRequests, type KafkaMetrics } from './request-metrics.ts'
 
 /** Addresses and credentials of the brokers, as in the settings. */
 export interface KafkaConnection extends Pick<KafkaSettings, 'brokers' | 'tls' | 'sasl'> {
   /** The name of this process in brokers' logs and quotas. */
   clientId: string
+  /** Where connections and requests are counted; commands count nothing. */
+  metrics?: KafkaMetrics
 }
 
 /** Connections for one purpose, ended together. */
@@ -40,11 +43,15 @@ export type OpenSession = () => KafkaSession
 /** Sessions with the cluster of `connection`. kafkajs's own log lines go to `logger` as debug: its errors are thrown too. */
 export function kafkaSessions(connection: KafkaConnection, logger: Logger): OpenSession {
   patchKafkaJs(RETRY)
-  const { brokers, clientId, sasl } = connection
+  const { brokers, clientId, sasl, metrics } = connection
   const silent = new Set<string>()
   let first = 0
   return () => {
     const sockets = new SessionSockets(silent)
+    const socketFactory: ObservedSocketFactory = Object.assign(
+      sockets.open,
+      metrics && { observer: countRequests(metrics, () => sockets.ended) },
+    )
     first = (first + 1) % brokers.length
     const rotated = [...brokers.slice(first), ...brokers.slice(0, first)]
     const settings: KafkaConfig = {
@@ -69,7 +76,7 @@ export function kafkaSessions(connection: KafkaConnection, logger: Logger): Open
     }
     const kafka = new Kafka({
       ...settings,
-      socketFactory: sockets.open,
+      socketFactory,
       logLevel: logLevel.WARN,
       logCreator: () => report,
     })
@@ -77,7 +84,7 @@ export function kafkaSessions(connection: KafkaConnection, logger: Logger): Open
       ...settings,
       // Callers retry with a new session.
       retry: { ...RETRY, retries: 0 },
-      socketFactory: sockets.open,
+      socketFactory,
       logger: kafka.logger(),
     })
     return { kafka, partitions, end: sockets.end }

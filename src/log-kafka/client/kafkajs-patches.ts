@@ -1,7 +1,8 @@
 /** Replaces methods on the prototypes of kafkajs 2.2.4 that are faulty or waste CPU. */
-import type { RetryOptions } from 'kafkajs'
+import type { ISocketFactory, RetryOptions } from 'kafkajs'
 import Broker from 'kafkajs/src/broker/index.js'
 import Cluster from 'kafkajs/src/cluster/index.js'
+import Connection from 'kafkajs/src/network/connection.js'
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 import createTopicsRequests from 'kafkajs/src/protocol/requests/createTopics/index.js'
 import metadataRequests from 'kafkajs/src/protocol/requests/metadata/index.js'
@@ -25,6 +26,7 @@ const MARKERS_WAIT_MS = 5_000
 
 const { addPartitionsToTxn } = Broker.prototype
 const { push } = RequestQueue.prototype
+const { connect: openConnection, send: sendOnConnection } = Connection.prototype
 
 /**
  * Patches kafkajs for every client of this process; may be called again.
@@ -41,16 +43,56 @@ const { push } = RequestQueue.prototype
  * - A send to several brokers is retried when the first of them fails, while the requests to the others are in flight:
  *   their records arrive twice in one transaction. This program therefore sends transactions without kafkajs's retry, and
  *   the usual reason for it, the markers of the transaction before, is waited for here.
+ * - kafkajs says nothing of requests that fail. Here the observer on a session's socket factory hears of each connection and
+ *   of each request.
  */
 export function patchKafkaJs(retry: RetryOptions): void {
   Broker.prototype.metadata = tolerantMetadata
   Broker.prototype.createTopics = explainedCreateTopics
   Broker.prototype.addPartitionsToTxn = patientAddPartitionsToTxn
   Cluster.prototype.retry = retry
+  Connection.prototype.connect = observedConnect
+  Connection.prototype.send = observedSend
   RequestQueue.prototype.scheduleCheckPendingRequests = checkWhilePending
   RequestQueue.prototype.push = pushWithTimeoutCheck
   RequestQueue.prototype.scheduleRequestTimeoutCheck = () => undefined
   RequestQueue.prototype.destroy = stopChecking
+}
+
+/** Hears of the connections of a session and of the requests on them. The error is null where there was none. */
+export interface ConnectionObserver {
+  connected(error: unknown): void
+  answered(apiKey: number, error: unknown): void
+}
+
+/** What each connection of a session has; kafkajs only calls it. */
+export interface ObservedSocketFactory extends ISocketFactory {
+  observer?: ConnectionObserver
+}
+
+async function observedConnect(this: Connection): Promise<boolean> {
+  if (this.isConnected()) return true
+  const { observer } = this.socketFactory
+  try {
+    const connected = await openConnection.call(this)
+    observer?.connected(null)
+    return connected
+  } catch (error) {
+    observer?.connected(error)
+    throw error
+  }
+}
+
+async function observedSend(this: Connection, sent: { request: { apiKey: number } }): Promise<unknown> {
+  const { observer } = this.socketFactory
+  try {
+    const response = await sendOnConnection.call(this, sent)
+    observer?.answered(sent.request.apiKey, null)
+    return response
+  } catch (error) {
+    observer?.answered(sent.request.apiKey, error)
+    throw error
+  }
 }
 
 function pushWithTimeoutCheck(this: RequestQueue, request: unknown): void {

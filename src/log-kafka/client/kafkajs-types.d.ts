@@ -58,6 +58,16 @@ declare module 'kafkajs/src/cluster/index.js' {
   export = Cluster
 }
 
+declare module 'kafkajs/src/network/connection.js' {
+  class Connection {
+    socketFactory: import('./kafkajs-patches.ts').ObservedSocketFactory
+    isConnected(): boolean
+    connect(): Promise<boolean>
+    send(sent: { request: { apiKey: number } }): Promise<unknown>
+  }
+  export = Connection
+}
+
 declare module 'kafkajs/src/network/requestQueue/index.js' {
   class RequestQueue {
     pending: unknown[]

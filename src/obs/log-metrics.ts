@@ -1,0 +1,80 @@
+/**
+ * Defines the metrics of the log: who leads, commits, this node's replica, and requests to Kafka.
+ */
+import type { Instruments } from './instruments.ts'
+
+/** How a commit ended. */
+export const commitOutcomes = ['committed', 'aborted', 'fenced', 'unknown'] as const
+
+/** Requests of Kafka's protocol that the log sends; `other` are those of rare commands. */
+export const kafkaApis = [
+  'produce',
+  'fetch',
+  'list_offsets',
+  'metadata',
+  'find_coordinator',
+  'join_group',
+  'sync_group',
+  'heartbeat',
+  'leave_group',
+  'init_producer_id',
+  'add_partitions_to_txn',
+  'end_txn',
+  'other',
+] as const
+export type KafkaApi = (typeof kafkaApis)[number]
+
+/** How such a request ended. */
+export const kafkaResults = ['ok', 'retry', 'refused', 'timeout', 'disconnected'] as const
+export type KafkaResult = (typeof kafkaResults)[number]
+
+/** Buckets in seconds. */
+export const FAST = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** The log and this node's replica of it. */
+export function logMetrics(make: Instruments) {
+  return {
+    leader: make.gauge('leader', '1 while this process is the leader, else 0.', {}),
+    leaderSince: make.knownGauge(
+      'leader_since_timestamp_seconds',
+      'When this process became leader, seconds since 1970; only on the leader.',
+    ),
+    leaderReport: make.knownGauge(
+      'leader_report_timestamp_seconds',
+      "When the leader made the newest report that this node has received, by the leader's clock, seconds since 1970; absent before the first, and on the embedded log.",
+    ),
+    leaderTransitions: make.counter(
+      'leader_transitions_total',
+      'Times this process became leader or stopped being it.',
+      {},
+    ),
+    commits: make.counter('commit_total', 'Commits to the log, by outcome.', { outcome: commitOutcomes }),
+    commitUnresolved: make.gauge(
+      'commit_unresolved',
+      '1 from a write with an unknown outcome until the leader has read what became of it, else 0.',
+      {},
+    ),
+    commitDuration: make.histogram('commit_duration_seconds', 'Duration of a commit.', {}, FAST),
+    logSequence: make.gauge('log_sequence', 'Sequence of the newest event that this process knows.', {}),
+    followerLagEvents: make.gauge(
+      'follower_lag_events',
+      'Events in the log that the replica of this node does not have yet.',
+      {},
+    ),
+    followerLag: make.gauge(
+      'follower_lag_seconds',
+      'Age of the oldest event that the replica lacks; while the log is unavailable, time since its last response.',
+      {},
+    ),
+    kafkaRequests: make.counter(
+      'kafka_requests_total',
+      'Requests to Kafka brokers, each try for itself. `retry`: the broker asks to come back, e.g. while it ends the transaction before; `refused`: any other error of a broker; `disconnected`: the connection ended before the response. On the embedded log always 0.',
+      { api: kafkaApis, result: kafkaResults },
+    ),
+    kafkaConnections: make.counter(
+      'kafka_connections_total',
+      'Connections to Kafka brokers that were tried. On the embedded log always 0.',
+      { result: ['connected', 'failed'] },
+    ),
+  }
+}
