@@ -18,6 +18,7 @@ import { buildAccess } from './access.ts'
 import { buildApi } from './api.ts'
 import { buildConsole } from './console.ts'
 import { type AppParts, type StartContext, startContext } from './context.ts'
+import { createEndLog, type EndLog } from './end-log.ts'
 import { faultAreas } from './lasting-faults.ts'
 import { buildLeader } from './leader.ts'
 import { buildLeaderView } from './leader-report.ts'
@@ -56,16 +57,18 @@ export interface App {
 export async function startApp(settings: Settings, parts: AppParts): Promise<App> {
   const stack = createReleaseStack()
   const stopping = new AbortController()
+  const context = startContext(settings, parts, { stack, stopping: stopping.signal })
+  const endLog = createEndLog(context)
   try {
-    const context = startContext(settings, parts, { stack, stopping: stopping.signal })
     const { streams, ...started } = await start(context)
     const stop = (): void => {
       stopping.abort()
       streams?.stop()
     }
-    return { ...started, runUntil: (signal) => runUntil(signal, stop, context) }
+    return { ...started, runUntil: (signal) => runUntil(signal, stop, endLog, context) }
   } catch (error) {
-    await stack.release()
+    endLog.startFailed(error)
+    await stack.release().finally(endLog.close)
     throw error
   }
 }
@@ -119,16 +122,23 @@ async function start(context: StartContext) {
 async function runUntil(
   signal: AbortSignal,
   stop: () => void,
-  { settings, roles, clock, stack, logger }: StartContext,
+  endLog: EndLog,
+  { settings, roles, clock, stack }: StartContext,
 ): Promise<void> {
   signal.addEventListener('abort', stop, { once: true })
-  try {
-    await superviseRoles(roles, { signal, drainTimeoutMs: settings.drainTimeoutMs, clock })
-  } finally {
-    stop()
-    await stack.release()
-    logger.info('process.stopped')
+  let fault: { error: unknown } | null = null
+  const failed = (error: unknown): void => {
+    fault ??= { error }
   }
+  const onStopping = (first: typeof fault): void => endLog.stopping(signal, first)
+  await superviseRoles(roles, { signal, drainTimeoutMs: settings.drainTimeoutMs, clock, onStopping }).catch(
+    failed,
+  )
+  stop()
+  await stack.release().catch(failed)
+  endLog.stopped(fault)
+  endLog.close()
+  if (fault !== null) throw (fault as { error: unknown }).error
 }
 
 function readyLine(settings: Settings, publicListener: Listener, opsListener: Listener): ReadyLine {

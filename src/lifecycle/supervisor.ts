@@ -13,13 +13,22 @@ export interface Role {
   run(signal: AbortSignal): Promise<void>
 }
 
+/** How roles are supervised. */
+export interface Supervision {
+  signal: AbortSignal
+  drainTimeoutMs: number
+  clock: Clock
+  /** Called when the roles begin to stop; with null where the signal asked for it, else with the first fault. */
+  onStopping?: (fault: { error: unknown } | null) => void
+}
+
 /**
  * Runs every role until the signal aborts or one of them ends by itself. Then all must stop within `drainTimeoutMs`.
  * @throws the first role's fault; BridgeError `failed` when a role ends by itself or does not stop in time
  */
 export async function superviseRoles(
   roles: readonly Role[],
-  { signal, drainTimeoutMs, clock }: { signal: AbortSignal; drainTimeoutMs: number; clock: Clock },
+  { signal, drainTimeoutMs, clock, onStopping }: Supervision,
 ): Promise<void> {
   const stop = new AbortController()
   const running = roles.map(async (role) => {
@@ -29,6 +38,10 @@ export async function superviseRoles(
   })
   try {
     await Promise.race([aborted(signal), ...running])
+    onStopping?.(null)
+  } catch (error) {
+    onStopping?.({ error })
+    throw error
   } finally {
     stop.abort()
     await drain(running, drainTimeoutMs, clock)

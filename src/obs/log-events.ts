@@ -131,7 +131,10 @@ export const logEvents = {
     'The requests to upstream that `GET /v1/polls` shows could not be stored; it is retried, and polls go on.',
   'polls.write_recovered': 'The requests to upstream are stored again.',
   'process.ready': 'The process has started and accepts connections.',
-  'process.stopped': 'The process has shut down cleanly.',
+  'process.stopped':
+    'The process has released everything and ends with `exitCode`: 0 where it was asked to stop. `error` is there where something failed while it stopped.',
+  'process.stopping':
+    'The process stops; `reason` says why: SIGTERM or SIGINT, `start_failed`, `fault` where a task ended with `error`, or `uncaught` for an error of the program, after which it ends at once. Where `error` is there, do what its `hint` says; the process manager starts it again.',
   'quota.drift_detected':
     'The upstream reports a different use of the request quota than this bridge counted; another client may use the same key.',
   'quota.drift_resolved':

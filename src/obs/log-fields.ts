@@ -14,6 +14,7 @@ export const logFields: ReadonlySet<string> = new Set([
   'dataDir',
   'settings',
   'warning',
+  'exitCode',
   'node',
   // any unit of work
   'durationMs',
