@@ -57,7 +57,7 @@ export interface App {
 export async function startApp(settings: Settings, parts: AppParts): Promise<App> {
   const stack = createReleaseStack()
   const stopping = new AbortController()
-  const context = startContext(settings, parts, { stack, stopping: stopping.signal })
+  const context = await startContext(settings, parts, { stack, stopping: stopping.signal })
   const endLog = createEndLog(context)
   try {
     const { streams, ...started } = await start(context)

@@ -6,12 +6,15 @@ import type { ApiParts } from '../api/api.ts'
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { VERSION } from '../core/version.ts'
 import type { Chance, Clock } from '../lifecycle/clock.ts'
+import { nodeId } from '../lifecycle/node-id.ts'
 import { divideFiles, type FileBudget, openFilesLimit } from '../lifecycle/open-files.ts'
 import type { ReleaseStack } from '../lifecycle/release-stack.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
 import type { FaultHooks } from '../log/fault-hooks.ts'
 import { createLogger, type Logger } from '../obs/logger.ts'
 import { createMetrics, type Metrics } from '../obs/metrics.ts'
+import type { TracingParts } from '../obs/otlp.ts'
+import type { Tracing } from '../obs/tracing.ts'
 import { loadCalendar } from '../settings/calendar-file.ts'
 import { fileNeedsOf } from '../settings/file-needs.ts'
 import type { RoleName, Settings } from '../settings/settings.ts'
@@ -31,6 +34,8 @@ export interface StartContext extends AppParts {
   settings: Settings
   logger: Logger
   metrics: Metrics
+  /** Null where traces are off. */
+  tracing: Tracing | null
   calendar: Calendar
   /** The files that each part of this process may open. */
   files: FileBudget
@@ -42,12 +47,12 @@ export interface StartContext extends AppParts {
   stopping: AbortSignal
 }
 
-/** The context at the beginning of a start. */
-export function startContext(
+/** The context at the beginning of a start. What it opens goes on the stack. */
+export async function startContext(
   settings: Settings,
   parts: AppParts,
   { stack, stopping }: { stack: ReleaseStack; stopping: AbortSignal },
-): StartContext {
+): Promise<StartContext> {
   const logger = createLogger({ level: settings.logLevel, secrets: settings.secrets })
   const metrics = createMetrics({ version: VERSION, installation: settings.installation })
   const calendar = loadCalendar(settings.calendarFile)
@@ -56,7 +61,24 @@ export function startContext(
   const files = divideFiles(openFilesLimit(), fileNeedsOf(settings))
   const { warning } = files
   if (warning !== null) logger.warn('streams.capacity_lowered', { maxClients: files.streams, warning })
-  return { ...parts, settings, logger, metrics, calendar, files, stack, roles: [], stopping }
+  const tracing = await openTracing(settings, { ...parts, metrics, logger })
+  if (tracing !== null) stack.push('traces', () => tracing.close())
+  return { ...parts, settings, logger, metrics, tracing, calendar, files, stack, roles: [], stopping }
+}
+
+/** Null where traces are off: then nothing of OpenTelemetry is loaded. */
+async function openTracing(
+  { traces, installation }: Settings,
+  parts: Omit<TracingParts, 'settings' | 'about'>,
+): Promise<Tracing | null> {
+  if (traces === null) return null
+  const { startTracing } = await import('../obs/otlp.ts')
+  const about = {
+    'service.version': VERSION,
+    'service.instance.id': nodeId(),
+    'service.namespace': installation,
+  }
+  return startTracing({ ...parts, settings: traces, about })
 }
 
 /** Whether this process has one of these roles. */

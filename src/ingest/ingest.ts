@@ -12,6 +12,7 @@ import { type Chance, sleep } from '../lifecycle/clock.ts'
 import { nodeId } from '../lifecycle/node-id.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
 import type { Metrics } from '../obs/metrics.ts'
+import type { Tracing } from '../obs/tracing.ts'
 import type { UpstreamSettings } from '../settings/settings.ts'
 import { createUpstreamClient } from '../upstream/client.ts'
 import { createFundClient } from '../upstream/fund-client.ts'
@@ -25,6 +26,7 @@ import { aheadMs, type OwnReport, reportOf } from './leader-report.ts'
 import { type IngestConfig, isInformed, nextPollAtMs } from './machine/state.ts'
 import { PollKeeper } from './poll-keeper.ts'
 import { createObserver } from './poller/ingest-metrics.ts'
+import { PollTracer } from './poller/poll-tracer.ts'
 import { Poller, type PollerParts } from './poller/poller.ts'
 import { answerQuota, isQuotaRequest } from './quota-request-handler.ts'
 import { DayKeeper } from './reconciliation/day-keeper.ts'
@@ -58,6 +60,8 @@ export interface IngestParts
   calendar: Calendar
   chance: Chance
   metrics: Metrics
+  /** Null or absent where traces are off. */
+  tracing?: Tracing | null
 }
 
 /** The poller role, and what it reports as the leader. */
@@ -65,7 +69,7 @@ export type Ingest = ReturnType<typeof createIngest>
 
 /** Builds the role; nothing runs before its tasks do. */
 export function createIngest(parts: IngestParts) {
-  const { upstream, native, clock, logger, log, metrics, gatewayUnits } = parts
+  const { upstream, native, clock, logger, log, metrics, tracing = null, gatewayUnits } = parts
   const { plan } = upstream
   const config = configOf(parts)
   const transport = createTransport({
@@ -84,7 +88,8 @@ export function createIngest(parts: IngestParts) {
       ? null
       : createHeartbeat({ ...parts, ...reporter, publish: log.publishStatus })
   const polls = new PollKeeper({ log, config, clock, logger })
-  const observer = polls.observing(heartbeat?.observing(metricsObserver) ?? metricsObserver)
+  const kept = polls.observing(heartbeat?.observing(metricsObserver) ?? metricsObserver)
+  const observer = tracing === null ? kept : new PollTracer(tracing, clock).observing(kept)
   const poller = new Poller({ ...parts, client, bucket, config, observer })
   const beside = { poller, bucket, log, clock, logger }
   const references = new ReferenceRequestHandler({

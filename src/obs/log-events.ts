@@ -184,6 +184,9 @@ export const logEvents = {
     'The topic of a category cannot be had: Kafka refuses to create it, or it has several partitions. Its events go to the topic _other; the next leader tries again.',
   'topic.settings_refused':
     'Kafka refuses some settings of new topics, so `count` topics such as `topic` were created without `settings`, or with lower values; `reason` is its own sentence. Allow the settings, or set them by hand.',
+  'traces.export_failed':
+    'The receiver of traces does not take them; `reason` says why. Sending goes on, and what does not fit meanwhile is dropped. Events and deliveries are not affected. Check OTEL_EXPORTER_OTLP_ENDPOINT and the receiver.',
+  'traces.export_recovered': 'The receiver of traces takes them again.',
   'upstream.request_failed':
     'A request to the upstream API failed; `reason` or `verdict` says how. It is retried.',
   'webhook.attempt': 'One attempt to deliver an event to a webhook endpoint has ended.',

@@ -37,7 +37,7 @@ const LONGEST_TEXT = 1000
 const MOST_MEMBERS = 50
 const DEEPEST = 3
 /** Names of settings are allowed; the summary of settings has its secrets removed already. */
-const SETTING_NAME = /^BRIDGE_[A-Z_]+$/
+const SETTING_NAME = /^(BRIDGE|OTEL)_[A-Z_]+$/
 const REDACTED = '[redacted]'
 /** Shorter secrets are not searched for, because that would remove parts of ordinary words. */
 const SHORTEST_SECRET = 6

@@ -40,6 +40,11 @@ export function processMetrics(make: Instruments) {
       {},
       DELAYS,
     ),
+    traceSpans: make.counter(
+      'trace_spans_total',
+      'Spans of traces by what became of them: sent, dropped because too many waited, or not taken by the receiver.',
+      { result: ['exported', 'dropped', 'failed'] },
+    ),
     eventLoopBusy: make.counter(
       'event_loop_busy_seconds_total',
       'Time in which the event loop was busy; its rate is the utilisation, at most 1.',

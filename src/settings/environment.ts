@@ -49,7 +49,7 @@ export function collectTexts(
   ]
   for (const [origin, source] of sources) {
     for (const [name, text] of Object.entries(source)) {
-      if (!name.startsWith(PREFIX) || text === undefined) continue
+      if (!(name.startsWith(PREFIX) || isKnown(name)) || text === undefined) continue
       const other = otherWay(name)
       if (other !== null && given.get(other)?.origin !== origin) given.delete(other)
       if (text.trim() === '') given.delete(name)
@@ -58,6 +58,11 @@ export function collectTexts(
   }
   const found = sortNames(given, readFile)
   return { ...found, errors: [...envFile.errors, ...found.errors] }
+}
+
+/** Settings with names of other standards are read too; the others of those standards are not ours to judge. */
+function isKnown(name: string): boolean {
+  return fileNames.has(name) || settingNames.some((known) => known === name)
 }
 
 /** The other name of the same secret: `NAME_FILE` for `NAME` and back; null for other names. */

@@ -112,6 +112,47 @@ export const upstreamUrlField = fromText((text) => {
   return { value: `${url.origin}${path}` }
 })
 
+/** An http or https address of a receiver of OTLP, without a slash at its end. */
+export const otlpUrlField = fromText((text) => {
+  const url = URL.parse(text)
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    return { wrong: 'must be an http or https address, such as http://collector.example:4318' }
+  }
+  if (url.username !== '' || url.password !== '') {
+    return { wrong: 'must not contain credentials; set OTEL_EXPORTER_OTLP_HEADERS instead' }
+  }
+  if (url.search !== '' || url.hash !== '') return { wrong: 'must have no query and no fragment' }
+  return { value: `${url.origin}${url.pathname.replace(/\/$/, '')}` }
+})
+
+/** Headers as OpenTelemetry writes them: `name=value,name=value`, values percent-encoded where they must be. */
+export const otlpHeadersField = fromText((text) => {
+  const headers: Record<string, string> = {}
+  for (const member of splitList(text)) {
+    const [, name, coded = ''] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(.*)$/.exec(member) ?? []
+    const value = decodedOrNull(coded)
+    if (name === undefined || value === null || !/^[\x20-\x7e]*$/.test(value)) {
+      return { wrong: 'must be a comma list of name=value, values percent-encoded, such as api-key=a%20key' }
+    }
+    headers[name] = value
+  }
+  return { value: headers }
+})
+
+function decodedOrNull(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
+
+/** A share from 0 to 1, both included. */
+export const shareField = fromText((text) => {
+  const value = /^\d(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN
+  return value <= 1 ? { value } : { wrong: 'must be a number from 0 to 1' }
+})
+
 /** An http or https address of a proxy, with user and password where it needs them. */
 export const proxyField = fromText((text) => {
   const url = URL.parse(text)

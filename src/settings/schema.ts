@@ -300,6 +300,31 @@ export const settingsSchema = z.object({
     default: 'info',
     meaning: 'Least level that is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.',
   }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(field.otlpUrlField, {
+    default: null,
+    shown: 'no traces',
+    meaning:
+      'Address of a receiver of OTLP over HTTP, to which traces are sent at its path `/v1/traces`. This and the other names that begin with `OTEL_` are those of OpenTelemetry.',
+  }),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(field.otlpUrlField, {
+    default: null,
+    shown: 'from `OTEL_EXPORTER_OTLP_ENDPOINT`',
+    meaning: 'The whole address to which traces are sent.',
+  }),
+  OTEL_EXPORTER_OTLP_HEADERS: setting(field.otlpHeadersField, {
+    default: null,
+    meaning:
+      'Headers of each export, such as a key of the receiver: comma list of `name=value`, values percent-encoded.',
+    isSecret: true,
+  }),
+  OTEL_SERVICE_NAME: setting(
+    field.patternField(/^[\x21-\x7e]{1,100}$/, '1 to 100 printable characters without blanks'),
+    { default: 'disclosure-bridge', meaning: 'The name of the service in traces.' },
+  ),
+  OTEL_TRACES_SAMPLER_ARG: setting(field.shareField, {
+    default: '1',
+    meaning: 'Share of polls that are traced, with all that follows from them: 0 to 1.',
+  }),
 })
 
 /** The name of a setting. */

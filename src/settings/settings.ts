@@ -5,6 +5,7 @@ import { didYouMean } from '../core/near.ts'
 import { type PlanLimits, type PlanName, plans } from '../core/plans.ts'
 import { BridgeError, type FieldError, fieldPath } from '../errors.ts'
 import type { QuotaReset } from '../governor/quota/ledger.ts'
+import type { TraceSettings } from '../obs/tracing.ts'
 import { doubtsOf } from './doubts.ts'
 import { collectTexts, type FoundSettings, type ReadFile, readTextFile } from './environment.ts'
 import { splitList } from './fields.ts'
@@ -263,6 +264,8 @@ function groupSettings(
     drainTimeoutMs: given(values.BRIDGE_DRAIN_TIMEOUT),
     installation: values.BRIDGE_INSTALLATION ?? given(values.BRIDGE_TOPIC_PREFIX),
     logLevel: given(values.BRIDGE_LOG_LEVEL),
+    /** Where traces are sent; null: there are none. */
+    traces: traceSettings(values),
     /** For the start-up log: every setting with a value, secrets as `(set)`. */
     summary: summarise(found),
     /** Texts that must never be written to a log. */
@@ -282,6 +285,18 @@ function upstreamSettings(values: SettingValues): UpstreamSettings | null {
   const { BRIDGE_UPSTREAM_URL: url, BRIDGE_UPSTREAM_KEY: key } = values
   if (url === undefined || key === undefined) return null
   return { url, key, plan: upstreamPlan(values) }
+}
+
+function traceSettings(values: SettingValues): TraceSettings | null {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: whole } = values
+  const url = whole ?? (base === undefined ? undefined : `${base}/v1/traces`)
+  if (url === undefined) return null
+  return {
+    url,
+    headers: values.OTEL_EXPORTER_OTLP_HEADERS ?? {},
+    service: given(values.OTEL_SERVICE_NAME),
+    ratio: given(values.OTEL_TRACES_SAMPLER_ARG),
+  }
 }
 
 function upstreamPlan(values: SettingValues): UpstreamPlan {

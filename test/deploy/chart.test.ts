@@ -21,7 +21,7 @@ test('the chart has the version of the product', () => {
 
 test('each setting that a template names is one of the product, and each secret can be given', () => {
   const templates = readdirSync(join(CHART, 'templates')).map((name) => read(`templates/${name}`))
-  const named = new Set(templates.join('\n').match(/\bBRIDGE_[A-Z_]+[A-Z]\b/g))
+  const named = new Set(templates.join('\n').match(/\b(BRIDGE|OTEL)_[A-Z_]+[A-Z]\b/g))
   const known: ReadonlySet<string> = new Set([...settingNames, ...fileNames.keys()])
   expect([...named].filter((name) => !known.has(name))).toEqual([])
   const given = secretSettings.filter((name) => named.has(name) || named.has(`${name}_FILE`))

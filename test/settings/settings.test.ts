@@ -232,6 +232,45 @@ describe('settings', () => {
     expect(`${error.message}${error.hint}${JSON.stringify(error.errors)}`).not.toContain('planted-secret')
   })
 
+  test('send traces nowhere unless an endpoint is set, and then to its path for traces', () => {
+    const traces = (env: Record<string, string>) => loadSettings({ ...whole, ...env }, files()).traces
+    expect(traces({ OTEL_SERVICE_NAME: 'x', OTEL_SDK_DISABLED: 'true' })).toBeNull()
+    const base = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318/' }
+    expect(traces(base)).toEqual({
+      url: 'http://collector.example:4318/v1/traces',
+      headers: {},
+      service: 'disclosure-bridge',
+      ratio: 1,
+    })
+    const given = {
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces.example/otlp/in',
+      OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%20key, x-tenant=desk',
+      OTEL_SERVICE_NAME: 'bridge',
+      OTEL_TRACES_SAMPLER_ARG: '0.25',
+    }
+    expect(traces({ ...base, ...given })).toEqual({
+      url: 'https://traces.example/otlp/in',
+      headers: { 'api-key': 'a key', 'x-tenant': 'desk' },
+      service: 'bridge',
+      ratio: 0.25,
+    })
+    expect(loadSettings({ ...whole, ...given }, files()).summary.OTEL_EXPORTER_OTLP_HEADERS).toBe('(set)')
+  })
+
+  test.each([
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://user:word@collector.example'],
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'https://traces.example/in?key=1'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'api-key'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'api-key=%zz'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'api-key=a%0d%0ab'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.1'],
+    ['OTEL_TRACES_SAMPLER_ARG', 'always_on'],
+  ])('refuse a %s that nobody can use: %s', (name, text) => {
+    const error = wrong({ ...whole, [name]: text })
+    expect(error.errors.map(({ field }) => field)).toEqual([name])
+  })
+
   test('summarise webhook targets: nets and ports as lists', () => {
     expect(loadSettings(whole, files()).webhooks).toEqual({
       allowNets: [],

@@ -14,6 +14,7 @@ The environment of a set's container, and the files that it names. Both take (di
 {{- $_ := set $files "BRIDGE_SECRET_KEY" $names.secretKey }}
 {{- with $names.secretKeyOld }}{{ $_ := set $files "BRIDGE_SECRET_KEY_OLD" . }}{{ end -}}
 {{- end -}}
+{{- with $names.otlpHeaders }}{{ $_ := set $files "OTEL_EXPORTER_OTLP_HEADERS" . }}{{ end -}}
 {{- if and .set.delivers $names.webhookProxy }}{{ $_ := set $files "BRIDGE_WEBHOOK_PROXY" $names.webhookProxy }}{{ end -}}
 {{- toYaml $files -}}
 {{- end }}

@@ -8,6 +8,7 @@ import type { Purpose } from '../../core/purpose.ts'
 import { type Quota, quotaAt } from '../../governor/quota/ledger.ts'
 import type { Cause } from '../../governor/quota/throttle-classifier.ts'
 import { type Metrics, type PollResult, upstreamStates } from '../../obs/metrics.ts'
+import type { TraceContext } from '../../obs/trace-context.ts'
 import {
   type IngestConfig,
   type IngestState,
@@ -67,6 +68,8 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
   }
 
   return {
+    /** To which trace the request in flight belongs; null where it is not traced. */
+    trace: (): TraceContext | null => null,
     /** A request ended; `cause` is the verdict on a 429, absent after any other outcome. */
     requestDone(purpose: Purpose, result: PollResult, cause?: Cause): void {
       metrics.pollRequests.add({ purpose, result })

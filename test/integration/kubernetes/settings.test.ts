@@ -29,6 +29,7 @@ const SECRETS: Record<string, Record<string, string>> = {
     'secret-key': 'secret-key-of-32-characters-or-more',
     'secret-key-old': 'the-one-before-of-32-characters-or-more',
     'webhook-proxy': 'http://proxy.example:3128',
+    'otlp-headers': 'api-key=a%20key',
   },
   'kafka-authorities': { 'ca.crt': authority.ca },
   'kafka-user': { 'user.crt': user.cert, 'user.key': user.key, password: 'password' },
@@ -125,6 +126,7 @@ describe.skipIf(!hasKubernetesTools())('the settings of the chart', () => {
           sasl: { mechanism: 'scram-sha-512', username: 'bridge', password: 'password' },
           topics: { prefix: 'production', replication: 3 },
         },
+        traces: { headers: { 'api-key': 'a key' }, ratio: 0.1 },
       })
     }
     expect(sets.get('poller')?.settings).toMatchObject({

@@ -18,6 +18,7 @@ import type { Log } from '../../../src/log/log.ts'
 import { openSqliteLog } from '../../../src/log-embedded/log.ts'
 import type { LogFields, Logger } from '../../../src/obs/logger.ts'
 import type { Metrics } from '../../../src/obs/metrics.ts'
+import type { Tracing } from '../../../src/obs/tracing.ts'
 import type { FaultSetting } from '../../../src/sandbox/faults/fault-kinds.ts'
 import type { Truth } from '../../../src/sandbox/market/market.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
@@ -94,7 +95,7 @@ const LONGEST_REST_MS = 24 * 3_600_000
 /** Runs one world until it settles, on an empty data directory. */
 export async function runWorld(
   plan: WorldPlan,
-  { dataDir, metrics }: { dataDir: string; metrics: Metrics },
+  { dataDir, metrics, tracing = null }: { dataDir: string; metrics: Metrics; tracing?: Tracing | null },
 ): Promise<WorldRun> {
   const clock = createManualClock()
   const { weeklyQuota, seed } = plan
@@ -106,7 +107,7 @@ export async function runWorld(
   const offMs = sandbox.marketNow() - beganMs + plan.clockOffMs
   const ours: Clock = { now: () => clock.now() + offMs, after: clock.after }
   using wire = watchWire(new URL(sandbox.url).origin, () => sandbox.marketNow())
-  const life = createLives({ plan, sandbox, wire, clock: ours, dataDir, metrics })
+  const life = createLives({ plan, sandbox, wire, clock: ours, dataDir, metrics, tracing })
   const pages: WholePage[] = []
   wire.onPage = (page) => void pages.push(page)
   let due: TimedEnd['how'] | null = null
@@ -248,6 +249,7 @@ function createLives(parts: {
   clock: Clock
   dataDir: string
   metrics: Metrics
+  tracing: Tracing | null
 }): Lives {
   const { plan, sandbox, wire, clock } = parts
   const commits: Committed[][] = []
@@ -284,6 +286,7 @@ function createLives(parts: {
       chance: chance.next,
       logger,
       metrics: parts.metrics,
+      tracing: parts.tracing,
     })
     const stop = new AbortController()
     const life = { log, archive, ingest, stop, fault: null as unknown, ended: Promise.resolve<unknown>(null) }

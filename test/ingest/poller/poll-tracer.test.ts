@@ -1,0 +1,94 @@
+/** Tests the traces of real polls, fills and re-scans over a sandbox, in virtual time, through a crash and a failing upstream. */
+import { expect, it } from 'vitest'
+import { createMetrics } from '../../../src/obs/metrics.ts'
+import { temporaryDirectory } from '../../support/bridge-process.ts'
+import { type KeptSpan, keptSpans } from '../../support/kept-spans.ts'
+import { runWorld, type WorldPlan } from '../../support/worlds/sandbox-world.ts'
+
+const morning: WorldPlan = {
+  scenario: 'morning-short',
+  seed: 5,
+  plan: 'lite',
+  weeklyQuota: 1_000_000,
+  backfillMs: 0,
+  clockOffMs: 0,
+  faults: [],
+  faultsUntilMs: 0,
+  ends: [],
+  marketMs: 120_000,
+}
+
+async function traced(plan: WorldPlan) {
+  using directory = temporaryDirectory()
+  const { spans, tracing } = keptSpans()
+  const metrics = createMetrics({ version: 'test' })
+  const run = await runWorld(plan, { dataDir: directory.path, metrics, tracing })
+  const byId = new Map(spans.map((span) => [span.trace.spanId, span]))
+  const parentOf = ({ parentId }: KeptSpan) => byId.get(parentId ?? '')
+  const named = (name: KeptSpan['name']) => spans.filter((span) => span.name === name)
+  return { run, spans, named, parentOf }
+}
+
+it('a poll is a trace with its request, the fill of its overflow and the commits of both, each inside its parent', async () => {
+  const { run, spans, named, parentOf } = await traced(morning)
+  expect(run.stuck).toBeNull()
+  const polls = named('poll')
+  expect(polls.length).toBeGreaterThan(10)
+  expect(polls.filter(({ parentId }) => parentId !== null)).toEqual([])
+  expect(new Set(polls.map(({ trace }) => trace.traceId)).size).toBe(polls.length)
+
+  const fills = named('scan').filter(({ attributes }) => attributes.scan === 'fill')
+  expect(fills.length).toBeGreaterThan(0)
+  expect(fills.map((fill) => parentOf(fill)?.name)).toEqual(fills.map(() => 'poll'))
+  for (const fill of fills) expect(fill.attributes).toMatchObject({ pages: expect.any(Number) })
+
+  const requests = named('request')
+  expect(requests.length).toBe(run.pages.length)
+  for (const request of requests) {
+    const isOfPoll = request.attributes.purpose === 'poll' || request.attributes.purpose === 'probe'
+    expect(parentOf(request)?.name).toBe(isOfPoll ? 'poll' : 'scan')
+  }
+
+  const committed = named('commit').map(({ attributes }) => Number(attributes.events))
+  expect(committed.reduce((sum, events) => sum + events, 0)).toBe(run.events.length)
+
+  for (const span of spans) {
+    const parent = parentOf(span)
+    if (span.endMs === null) throw new Error(`${span.name} never ended`)
+    if (parent === undefined) continue
+    expect(span.trace.traceId).toBe(parent.trace.traceId)
+    expect(span.startMs).toBeGreaterThanOrEqual(parent.startMs)
+    // What waits for a commit at the stop of the world is cut off with it.
+    if (parent.failure === undefined) expect(span.endMs).toBeLessThanOrEqual(parent.endMs ?? 0)
+  }
+})
+
+it('polls say what they brought, and a poll without items is one too', async () => {
+  const { named } = await traced(morning)
+  const told = named('poll').map(({ attributes }) => attributes)
+  expect(told).toContainEqual(
+    expect.objectContaining({
+      result: 'new',
+      items: expect.any(Number),
+      'items.new': expect.any(Number),
+      'cursor.advanced': true,
+      'plan.interval_s': expect.any(Number),
+      'http.response.status_code': 200,
+    }),
+  )
+  expect(told).toContainEqual(expect.objectContaining({ result: 'empty', 'items.new': 0 }))
+})
+
+it('a refused request is a failed span with its status; a crash leaves nothing open', async () => {
+  const { run, spans, named } = await traced({
+    ...morning,
+    faults: [{ atMs: 5_000, setting: { kind: 'status', status: 503, count: 3 } }],
+    faultsUntilMs: 40_000,
+    ends: [{ atMs: 50_000, how: 'crash' }],
+  })
+  expect(run.stuck).toBeNull()
+  const failed = named('request').filter(({ failure }) => failure === 'server_error')
+  expect(failed.length).toBeGreaterThan(0)
+  expect(failed[0]?.attributes['http.response.status_code']).toBe(503)
+  expect(spans.filter(({ endMs }) => endMs === null)).toEqual([])
+})
