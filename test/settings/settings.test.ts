@@ -18,7 +18,8 @@ const whole = {
 /** A file system of these files. */
 function files(contents: Record<string, string> = {}) {
   return (path: string): string => {
-    const text = contents[path]
+    // A garbage path may be the name of a member that every object has, such as `toString`.
+    const text = Object.hasOwn(contents, path) ? contents[path] : undefined
     if (text === undefined) throw Object.assign(new Error(`no such file: ${path}`), { code: 'ENOENT' })
     return text
   }
