@@ -1,7 +1,9 @@
 /**
  * Builds webhook delivery for the role `webhooks`, and the webhook routes for the role `api`.
  */
+import { traceOfJourney } from '../archive/journeys.ts'
 import { sequenceOfName } from '../archive/named-event.ts'
+import { storedProvenance } from '../archive/store/provenance.ts'
 import { NO_WEBHOOKS, type WebhookWiring, wireWebhooks } from '../webhooks/wiring.ts'
 import type { Access } from './access.ts'
 import { hasRole, type StartContext } from './context.ts'
@@ -28,6 +30,7 @@ export function buildWebhooks(context: StartContext, storage: Storage, access: A
       findEvents: (ids) => archive.sequencesOf(ids, reader.latest),
       sequenceOf: (name) => sequenceOfName(archive, reader, name),
       endpoints: access.endpoints,
+      traceOf: (sequence) => traceOfJourney(storedProvenance(archive.db, sequence)?.journey),
     },
     stack,
   )

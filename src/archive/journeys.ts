@@ -4,6 +4,7 @@
  * /v1/disclosures/{id}/journey` reads it.
  */
 import { SECOND_MS } from '../core/durations.ts'
+import { readTraceText, type TraceContext, traceText } from '../obs/trace-context.ts'
 
 /** Which scan over pages brought an item: see `ScanKind` of the poller. */
 export const journeyScans = [
@@ -31,11 +32,14 @@ export interface KeptJourney {
   scanMs?: number
   /** Upstream's clock minus ours when the item was published; absent where they differ by less than a second. */
   aheadMs?: number
+  /** The span of the poll or scan that brought the item; absent where it was not traced. */
+  trace?: TraceContext
 }
 
 /** The name of each length in the text. */
 const NAMES = { requestMs: 'sent', sincePollMs: 'poll', plannedMs: 'plan', scanMs: 'begun' } as const
 const AHEAD = 'ahead'
+const TRACE = 'trace'
 
 /** The text with the difference of the clocks, which is known only when the item is published. */
 export function withAhead(text: string, aheadMs: number | null): string {
@@ -43,12 +47,13 @@ export function withAhead(text: string, aheadMs: number | null): string {
 }
 
 /** The text of a journey, without `aheadMs`. */
-export function journeyText({ scan, ...lengths }: Omit<KeptJourney, 'aheadMs'>): string {
+export function journeyText({ scan, trace, ...lengths }: Omit<KeptJourney, 'aheadMs'>): string {
   const texts = Object.entries(NAMES).flatMap(([member, name]) => {
     const ms = lengths[member as keyof typeof NAMES]
     return ms === undefined ? [] : [`${name}=${Math.max(0, Math.round(ms))}`]
   })
-  return [...texts, ...(scan === undefined ? [] : [`scan=${scan}`])].join(' ')
+  const told = [...texts, ...(scan === undefined ? [] : [`scan=${scan}`])]
+  return [...told, ...(trace === undefined ? [] : [`${TRACE}=${traceText(trace)}`])].join(' ')
 }
 
 /** What a text says. Whatever is not known to this build, or no length, is left out. */
@@ -60,11 +65,18 @@ export function readJourney(text: string): KeptJourney {
     return /^\d{1,15}$/.test(value) ? [[member, Number(value)] as const] : []
   })
   const ahead = values.get(AHEAD) ?? ''
+  const trace = readTraceText(values.get(TRACE) ?? '')
   return {
     ...Object.fromEntries(lengths),
     ...(scan !== undefined && { scan }),
     ...(/^-?\d{1,15}$/.test(ahead) && { aheadMs: Number(ahead) }),
+    ...(trace !== null && { trace }),
   }
+}
+
+/** Of a text only its trace; null where it has none. Quick for a text without one. */
+export function traceOfJourney(text: string | undefined): TraceContext | null {
+  return text?.includes(`${TRACE}=`) ? (readJourney(text).trace ?? null) : null
 }
 
 function splitAtFirst(part: string): [name: string, value: string] {

@@ -28,6 +28,8 @@ export interface Signed {
   nowMs: number
   /** Numbers in [0, 1), for the trace. */
   chance: () => number
+  /** The header of that name, where the attempt is part of a trace that is recorded. */
+  traceparent?: string
 }
 
 /** Headers of an attempt, names in lower case. */
@@ -39,6 +41,7 @@ export function deliveryHeaders({
   own,
   nowMs,
   chance,
+  traceparent = ownTraceparent(webhookId, chance),
 }: Signed): Record<string, string> {
   const timestampSeconds = Math.floor(nowMs / 1000)
   const kept = Object.entries(own).map(([name, value]) => [name.toLowerCase(), value])
@@ -49,12 +52,12 @@ export function deliveryHeaders({
     'webhook-id': webhookId,
     'webhook-timestamp': timestampSeconds.toString(),
     'webhook-signature': signatures({ id: webhookId, timestampSeconds, body }, keys),
-    traceparent: traceparent(webhookId, chance),
+    traceparent,
   }
 }
 
 /** W3C Trace Context: one trace for all tries of a delivery, taken from its id; a span for each. */
-function traceparent(webhookId: string, chance: () => number): string {
+function ownTraceparent(webhookId: string, chance: () => number): string {
   const trace = webhookId.slice(webhookId.indexOf('_') + 1)
   const half = (): string =>
     Math.floor(chance() * HALF.values)

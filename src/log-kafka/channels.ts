@@ -152,6 +152,12 @@ function eventHeaders(types: readonly string[]) {
       description: 'Place in this topic, without a hole inside an epoch: 1, 2, 3 …',
       pattern: '^[1-9][0-9]*$',
     }),
+    traceparent: z
+      .string()
+      .optional()
+      .describe(
+        'W3C trace context of the poll that brought the item, where the bridge records traces; not of gap events.',
+      ),
     foundby: z
       .enum(waysFound)
       .optional()

@@ -13,6 +13,7 @@ import type { Role } from '../lifecycle/supervisor.ts'
 import type { Log } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
+import type { Tracing } from '../obs/tracing.ts'
 import type { Endpoints } from '../registry/endpoints.ts'
 import { IdempotencyKeys } from '../registry/idempotency-keys.ts'
 import { type AddressSettings, addressRules } from './address/rules.ts'
@@ -33,6 +34,7 @@ import { replayListRoutes, runningReplays } from './replay/replay-list-routes.ts
 import type { FindEvents } from './replay/replay-window.ts'
 import { wireReplays } from './replay/replay-wiring.ts'
 import type { Attempted } from './send/delivery.ts'
+import { createDeliveryTraces, type TraceOf } from './send/delivery-traces.ts'
 import { createSender } from './send/sender.ts'
 import { Webhooks } from './webhooks.ts'
 import { createDeliveryAccount } from './worker/delivery-account.ts'
@@ -66,6 +68,9 @@ export interface WebhookWiringOptions {
   clock: Clock
   chance: Chance
   metrics: Metrics
+  /** Null where traces are off. */
+  tracing: Tracing | null
+  traceOf: TraceOf
   logger: Logger
 }
 
@@ -101,7 +106,8 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
     attempts.queue.add(attempted)
   }
   const idempotencyKeys = new IdempotencyKeys(options)
-  const shared = { ...options, idempotencyKeys, secrets, attempt: sender.attempt, onAttempted }
+  const traces = options.tracing === null ? null : createDeliveryTraces(options.tracing, options.traceOf)
+  const shared = { ...options, traces, idempotencyKeys, secrets, attempt: sender.attempt, onAttempted }
   const replays = wireReplays({
     ...shared,
     history: attempts.history,

@@ -1,8 +1,19 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { journeyScans, journeyText, type KeptJourney, readJourney } from '../../src/archive/journeys.ts'
+import {
+  journeyScans,
+  journeyText,
+  type KeptJourney,
+  readJourney,
+  traceOfJourney,
+  withAhead,
+} from '../../src/archive/journeys.ts'
 
 const length = fc.nat({ max: 40 * 86_400_000 })
+const digits = (count: number) =>
+  fc
+    .string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: count, maxLength: count })
+    .filter((text) => /[^0]/.test(text))
 const someJourney: fc.Arbitrary<KeptJourney> = fc.record(
   {
     requestMs: length,
@@ -10,6 +21,7 @@ const someJourney: fc.Arbitrary<KeptJourney> = fc.record(
     plannedMs: length,
     scan: fc.constantFrom(...journeyScans),
     scanMs: length,
+    trace: fc.record({ traceId: digits(32), spanId: digits(16) }),
   },
   { requiredKeys: [] },
 )
@@ -36,4 +48,13 @@ test('a usual journey has less than forty bytes', () => {
   const slow = { requestMs: 30_000, sincePollMs: 300_000, plannedMs: 300_000 }
   expect(journeyText(slow).length).toBeLessThan(40)
   expect(journeyText({ requestMs: 30_000, scan: 'fill', scanMs: 2000 }).length).toBeLessThan(40)
+})
+
+test('the trace is found wherever it stands in the text, and only a valid one', () => {
+  const trace = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' }
+  const text = withAhead(journeyText({ requestMs: 1, trace }), 5000)
+  expect(text).toBe('sent=1 trace=4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7 ahead=5000')
+  expect(traceOfJourney(text)).toEqual(trace)
+  for (const none of [undefined, '', 'sent=1', 'sent=1 trace=00-4bf9-01', `x${text.slice(7)}`])
+    expect(traceOfJourney(none)).toBeNull()
 })

@@ -40,3 +40,9 @@ test('all attempts of a delivery share one trace, each with its own span', () =>
   expect(other?.[2]).not.toBe(one?.[2])
   expect(one?.join('-')).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
 })
+
+test('an attempt that is part of a recorded trace says so in place of the trace made from its id', () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+  const signed = { webhookId: id, body, keys, own: {}, nowMs: 0, chance: () => chance.next() }
+  expect(deliveryHeaders({ ...signed, traceparent }).traceparent).toBe(traceparent)
+})

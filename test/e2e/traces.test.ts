@@ -2,9 +2,12 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
+import { TEST_TYPE } from '../../src/webhooks/send/system-event.ts'
 import { bridgeEnv, startBridge, startCommand, temporaryDirectory } from '../support/bridge-process.ts'
 import { eventually, getJson } from '../support/http/api-client.ts'
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts'
+import { askEndpoints, LOCAL_RECEIVERS } from '../support/webhooks/endpoint-api.ts'
+import { type Received, startReceiver } from '../support/webhooks/webhook-receiver.ts'
 
 const KEY = 'a key of the receiver'
 const WAIT_MS = 60_000
@@ -87,6 +90,86 @@ it('the trace of a poll with items has its request and its commit; every span sa
   const sent = receiver.requests.map(({ text }) => text).join()
   for (const secret of [KEY, traced.sandbox.key, 'headline', 'RNS']) expect(sent).not.toContain(secret)
   expect(traced.bridge.stderr()).not.toContain(KEY)
+})
+
+it('an attempt to deliver, its retry and the poll are one trace, which the receiver of the webhook can continue', async () => {
+  await using receiver = await startOtlpReceiver()
+  await using webhook = await startReceiver((response, _, count) =>
+    response.writeHead(count === 1 ? 503 : 204).end(),
+  )
+  await using traced = await startTraced({
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    ...LOCAL_RECEIVERS,
+  })
+  const { http } = traced.bridge.ready
+  const { id } = await askEndpoints(http, 'POST', '', { url: webhook.url, maxConcurrency: 1 })
+  await soon(
+    () => webhook.received.length,
+    (count) => count > 0,
+  )
+  const hasten = () => askEndpoints(http, 'POST', `/${id}/test`)
+  const [first] = webhook.received
+  const idOf = ({ headers }: Received) => headers['webhook-id']
+  const [event = { id: '' }] = [JSON.parse(first?.body ?? 'null') as { id: string }]
+  await hasten()
+  const tries = await soon(
+    () => webhook.received.filter((one) => first !== undefined && idOf(one) === idOf(first)),
+    ({ length }) => length === 2,
+  )
+  const deliveries = await soon(
+    () =>
+      receiver.spans.filter(
+        ({ name, attributes }) =>
+          name === 'deliver' && attributes['webhook.id'] === idOf(tries[0] as Received),
+      ),
+    ({ length }) => length === 2,
+  )
+  expect(tries.map(({ headers }) => headers.traceparent)).toEqual(
+    deliveries.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`),
+  )
+  expect(deliveries.map(({ attributes: { attempt, outcome } }) => [attempt, outcome])).toEqual([
+    [1, 'server_error'],
+    [2, 'ok'],
+  ])
+  expect(deliveries.map(({ status: { message } }) => message)).toEqual(['server_error', undefined])
+  const poll = await soon(
+    () => receiver.spans.find(({ spanId }) => spanId === deliveries[0]?.parentSpanId),
+    (span) => span !== undefined,
+  )
+  expect([poll?.name, poll?.traceId]).toEqual(['poll', deliveries[1]?.traceId])
+  expect(deliveries[1]?.parentSpanId).toBe(poll?.spanId)
+  const inTrace = receiver.spans.filter(({ traceId }) => traceId === poll?.traceId)
+  expect(inTrace.map(({ name }) => name)).toContain('commit')
+  const journey = await getJson<{ traceId: string }>(
+    `${http}/v1/disclosures/${encodeURIComponent(event.id)}/journey`,
+  )
+  expect(journey.traceId).toBe(poll?.traceId)
+  // A test of an endpoint is of no poll: it keeps the trace that is made from its id.
+  const test = webhook.received.find(
+    (one) => (JSON.parse(one.body) as { type: string }).type === TEST_TYPE,
+  )
+  expect(test?.headers.traceparent).toContain(test?.headers['webhook-id']?.slice('msg_'.length))
+})
+
+it('of polls that are not sampled nothing is sent, kept or continued', async () => {
+  await using receiver = await startOtlpReceiver()
+  await using webhook = await startReceiver()
+  await using traced = await startTraced({
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_TRACES_SAMPLER_ARG: '0',
+    ...LOCAL_RECEIVERS,
+  })
+  const { http } = traced.bridge.ready
+  await askEndpoints(http, 'POST', '', { url: webhook.url })
+  await soon(
+    () => webhook.received.length,
+    (count) => count > 0,
+  )
+  for (const { headers } of webhook.received)
+    expect(headers.traceparent).toContain(headers['webhook-id']?.slice('msg_'.length))
+  expect(await getJson(`${http}/v1/disclosures/1/journey`)).not.toHaveProperty('traceId')
+  expect(await traced.bridge.stop()).toBe(0)
+  expect(receiver.connections()).toBe(0)
 })
 
 it('without an endpoint no connection is made and nothing of OpenTelemetry is loaded', async () => {

@@ -79,6 +79,10 @@ const answerSchema = z.object({
   foundBy: z.enum(waysFound).nullable().describe('As in the event itself.'),
   verdict: verdictSchema,
   timeline: z.array(entrySchema).describe('The stations, in order.'),
+  traceId: z
+    .string()
+    .optional()
+    .describe('The trace of the request that brought it, where the bridge records traces; else absent.'),
   notes: z.array(z.string()).describe('What is missing from the timeline, and why.'),
 })
 
@@ -94,7 +98,7 @@ export function journeyRoute(parts: JourneyParts): Route {
     scope: 'events:read',
     requireTarget: ({ segment }) => void sequenceOf(segment('id')),
     summary:
-      'Why an event was late: its way as `{id, sequence, foundBy, verdict: {late, cause, spanMs, totalMs, text}, timeline: [{step, at, afterMs, text}], notes}`. Webhooks are in it for the scope `webhooks:read`, those of the tenant. See [late.md](../run/late.md).',
+      'Why an event was late: its way as `{id, sequence, foundBy, verdict: {late, cause, spanMs, totalMs, text}, timeline: [{step, at, afterMs, text}], traceId, notes}`. Webhooks are in it for the scope `webhooks:read`, those of the tenant. See [late.md](../run/late.md).',
     parameters: {},
     answers: { 200: { meaning: 'The journey.', schema: answerSchema } },
     problems: ['cursor_too_old', 'unavailable'],
@@ -116,6 +120,7 @@ async function answer(call: Call, sequence: number, parts: JourneyParts): Promis
     foundBy: facts.foundBy,
     verdict: journeyVerdict(facts, spans),
     timeline: timelineOf(facts, wait).map(({ atMs, ...entry }) => ({ ...entry, at: isoOrNull(atMs) })),
+    ...(facts.kept?.trace && { traceId: facts.kept.trace.traceId }),
     notes,
   }
   sendJson(response, 200, Buffer.from(JSON.stringify(body)))

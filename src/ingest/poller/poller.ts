@@ -287,16 +287,17 @@ export class Poller {
     this.#request = new AbortController()
     const { signal } = this.#request
     const permit = this.#permit(writer, signal)
+    const { observer } = this.#parts
     this.#start(AbortSignal.any([signal, this.#scope.signal]), async () => {
       try {
         const outcome = await this.#parts.client.list(query, purpose, permit, signal)
         const nowMs = this.#nowMs()
-        const journey = requestJourney(this.#state, purpose, outcome, nowMs)
+        const journey = requestJourney(this.#state, purpose, outcome, nowMs, observer.trace())
         const answer: PageOutcome =
           outcome.kind === 'ok'
             ? { ...outcome, value: await this.#readPage(outcome.value, nowMs, journey) }
             : outcome
-        this.#parts.observer.answered(answer)
+        observer.answered(answer)
         const { ledger } = writer.state
         return { type: 'answered', answer, spentMs: permit.spentMs, ledger, nowMs: this.#nowMs() }
       } catch (error) {

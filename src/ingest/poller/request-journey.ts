@@ -1,19 +1,24 @@
 /** Says, for the items of an answer, which request brought them and what was before it: see `archive/journeys.ts`. */
 import { journeyText, type KeptJourney } from '../../archive/journeys.ts'
 import type { Purpose } from '../../core/purpose.ts'
+import type { TraceContext } from '../../obs/trace-context.ts'
 import type { Timing } from '../../upstream/outcome.ts'
 import { isPoll } from '../machine/jobs.ts'
 import type { IngestState } from '../machine/state.ts'
 
-/** The text of the journey of every item of an answer that was read at `readMs`. `state`: that in which the request was made. */
+/**
+ * The text of the journey of every item of an answer that was read at `readMs`. `state`: that in which the request was made;
+ * `trace`: to which it belongs.
+ */
 export function requestJourney(
   state: Pick<IngestState, 'scan' | 'lastGoodPollMs' | 'intervalBeforeMs'>,
   purpose: Purpose,
   { startedMs }: Pick<Timing, 'startedMs'>,
   readMs: number,
+  trace: TraceContext | null,
 ): string {
   const about = isPoll(purpose) ? aboutPoll(state, startedMs) : aboutScan(state, startedMs)
-  return journeyText({ requestMs: readMs - startedMs, ...about })
+  return journeyText({ requestMs: readMs - startedMs, ...about, ...(trace !== null && { trace }) })
 }
 
 function aboutPoll(

@@ -2,10 +2,12 @@
  * Converts events, status messages and rejected items (upstream items that cannot be read) to Kafka records. Reads events
  * and rejected items back from records.
  */
+import { traceOfJourney } from '../../archive/journeys.ts'
 import { parseTimestamp } from '../../core/dates.ts'
 import { type Committed, cursorOf, type EventType } from '../../core/event.ts'
 import { type RejectedItem, rejectedHash, type StatusMessage } from '../../log/events.ts'
 import { topicsText, withFoundBy, withTopics } from '../../log/provenance-text.ts'
+import { traceparentOf } from '../../obs/trace-context.ts'
 import { foreignRecord } from './faults.ts'
 import type { AppendedRecord, KafkaRecord } from './partition-protocol.ts'
 
@@ -16,6 +18,7 @@ export interface NewRecord extends AppendedRecord {
 
 /** The event as record number `topicSequence` of a topic. */
 export function eventRecord(event: Committed, topicSequence: number): NewRecord {
+  const trace = traceOfJourney(event.journey)
   return {
     partition: 0,
     key: event.subject,
@@ -36,6 +39,7 @@ export function eventRecord(event: Committed, topicSequence: number): NewRecord 
       ...(event.aheadof === undefined ? {} : { ce_aheadof: event.aheadof }),
       ...(event.replacesid === null ? {} : { ce_replacesid: event.replacesid }),
       ce_topicsequence: topicSequence.toString(),
+      ...(trace === null ? {} : { traceparent: traceparentOf(trace) }),
     },
   }
 }

@@ -8,6 +8,7 @@ import type { AttemptStart, DeliveryEndpoint, Matched } from '../delivery-state/
 import type { DeliveryDecision } from '../delivery-state/outcome.ts'
 import type { AttemptReport } from './attempt.ts'
 import type { DeliveryEvents } from './delivery-events.ts'
+import type { DeliveryTraces } from './delivery-traces.ts'
 import type { Post } from './exchange.ts'
 
 const OPEN = Buffer.from('[')
@@ -39,6 +40,8 @@ export interface PostMeans {
 /** What deliveries need of it. */
 export interface DeliveryMeans extends PostMeans {
   events: DeliveryEvents
+  /** Absent or null where traces are off. */
+  traces?: DeliveryTraces | null
 }
 
 /** The result of a try. `later`: this node's replica lacks an event, or this machine can open no connection. `dropped`: the log no longer keeps the events `gone`. */
@@ -86,7 +89,8 @@ export async function tryDelivery(
   if (limits.signal.aborted) return { kind: 'aborted' }
   if (found.kind !== 'events') return found
   const { posted } = found
-  const { report, webhookId } = await postEvents(endpoint, posted, means, limits)
+  const { attempt } = start
+  const { report, webhookId } = await postEvents(endpoint, posted, means, { ...limits, attempt })
   const { end } = report
   if (end.kind === 'no_socket') return { kind: 'later' }
   if (end.kind === 'aborted') return { kind: 'aborted' }
@@ -97,6 +101,8 @@ export async function tryDelivery(
 export interface PostedEvent {
   eventId: string
   body: Buffer
+  /** Absent of an event that is not of the log. */
+  sequence?: number
 }
 
 type FoundAll =
@@ -123,7 +129,7 @@ async function findAll(
     const { body } = found.event
     bytes += body.length
     if (posted.length > 0 && bytes > MOST_BATCH_BYTES) break
-    posted.push({ eventId, body })
+    posted.push({ eventId, body, sequence })
   }
   if (gone.length > 0) return { kind: 'dropped', gone }
   return { kind: 'events', posted }
@@ -143,8 +149,8 @@ export function postEvent(
 async function postEvents(
   endpoint: DeliveryEndpoint,
   events: readonly PostedEvent[],
-  { attempt, clock, chance }: PostMeans,
-  { signal, mayLeave }: TryLimits,
+  { attempt, clock, chance, traces = null }: PostMeans & Pick<DeliveryMeans, 'traces'>,
+  { signal, mayLeave, attempt: number = 1 }: TryLimits & { attempt?: number },
 ): Promise<{ report: AttemptReport; webhookId: string }> {
   const { id, keys, headers: own, maxBatch } = endpoint
   const parts = events.map(({ eventId, body }) => ({ eventId, data: dataBytes(body) }))
@@ -152,8 +158,13 @@ async function postEvents(
   const isBatch = maxBatch !== null
   const contentType = isBatch ? BATCH_CONTENT_TYPE : CONTENT_TYPE
   const body = isBatch ? batchBody(events) : (events[0]?.body ?? Buffer.alloc(0))
-  const headers = deliveryHeaders({ webhookId, contentType, body, keys, own, nowMs: clock.now(), chance })
-  return { report: await attempt(endpoint, { headers, body, mayLeave }, signal), webhookId }
+  const nowMs = clock.now()
+  const span = traces?.begin(events, { endpointId: id, webhookId, attempt: number, startMs: nowMs }) ?? null
+  const trace = span === null ? {} : { traceparent: span.traceparent }
+  const headers = deliveryHeaders({ webhookId, contentType, body, keys, own, nowMs, chance, ...trace })
+  const report = await attempt(endpoint, { headers, body, mayLeave }, signal)
+  span?.end(report)
+  return { report, webhookId }
 }
 
 /** CloudEvents batch: a JSON array of the events as they are. */

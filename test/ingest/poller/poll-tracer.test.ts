@@ -1,5 +1,6 @@
 /** Tests the traces of real polls, fills and re-scans over a sandbox, in virtual time, through a crash and a failing upstream. */
 import { expect, it } from 'vitest'
+import { traceOfJourney } from '../../../src/archive/journeys.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
 import { temporaryDirectory } from '../../support/bridge-process.ts'
 import { type KeptSpan, keptSpans } from '../../support/kept-spans.ts'
@@ -48,6 +49,17 @@ it('a poll is a trace with its request, the fill of its overflow and the commits
     const isOfPoll = request.attributes.purpose === 'poll' || request.attributes.purpose === 'probe'
     expect(parentOf(request)?.name).toBe(isOfPoll ? 'poll' : 'scan')
   }
+
+  // Each event keeps the poll or the scan that brought it, whichever of its trace has published it.
+  const brought = run.events.map(({ journey }) => traceOfJourney(journey))
+  const polledOrScanned = new Set(
+    [...polls, ...named('scan')].map(({ trace: { traceId, spanId } }) => `${traceId} ${spanId}`),
+  )
+  expect(brought.filter((trace) => trace === null)).toEqual([])
+  expect(
+    brought.filter((trace) => trace && !polledOrScanned.has(`${trace.traceId} ${trace.spanId}`)),
+  ).toEqual([])
+  expect(new Set(brought.map((trace) => trace?.traceId)).size).toBeGreaterThan(5)
 
   const committed = named('commit').map(({ attributes }) => Number(attributes.events))
   expect(committed.reduce((sum, events) => sum + events, 0)).toBe(run.events.length)

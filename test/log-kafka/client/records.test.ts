@@ -78,6 +78,20 @@ describe('the record of an event', () => {
     )
   })
 
+  it('in every topic has the trace of the poll that brought it, where there is one', () => {
+    fc.assert(
+      fc.property(someEvent, (event) => {
+        const trace = '4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7'
+        const traced = { ...event, journey: `sent=412 trace=${trace}` }
+        for (const record of [eventRecord(traced, 1), recordOfAll(traced, [])])
+          expect(record.headers?.traceparent).toBe(`00-${trace}-01`)
+        expect(eventRecord({ ...event, journey: 'sent=412' }, 1).headers).not.toHaveProperty('traceparent')
+        const { journey: _none, ...untold } = eventOf(sent(eventRecord(traced, 1)))
+        expect(untold).toEqual({ ...event, committedMs: APPENDED_MS })
+      }),
+    )
+  })
+
   it('holds the position to resume at, and its number within its topic', () => {
     fc.assert(
       fc.property(someEvent, fc.nat(), (event, topicSequence) => {

@@ -27,6 +27,7 @@ const ANSWER = {
     { step: 'committed', at: null, afterMs: null, text: 'When is not kept.' },
     { step: 'visible', at: '2026-07-07T06:05:59.000Z', afterMs: -7, text: 'By another clock.' },
   ],
+  traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
   notes: ['Webhooks are shown to others.'],
 }
 
@@ -57,6 +58,7 @@ test('bridge why prints each station with its London time and how long it took, 
     '2026-07-07T07:05:59.007+01:00 | +5 min | The answer.',
     '– | When is not kept.',
     '2026-07-07T07:05:59.000+01:00 | -0.007 s | By another clock.',
+    'Trace: 4bf92f3577b34da6a3ce929d0e0e4736',
     'Note: Webhooks are shown to others.',
     'Late because of the plan.',
   ])
