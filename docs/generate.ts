@@ -115,7 +115,7 @@ function metricsPage(): string {
   })
   return page(
     'Metrics',
-    'On the ops listener at `/metrics`, as Prometheus text. Labels are closed sets and every series is there at zero',
+    'On the ops listener at `/metrics`, as Prometheus text, or as OpenMetrics [with exemplars](run/traces.md#from-a-slow-bucket-to-its-trace). Labels are closed sets and every series is there at zero',
     'from the start, except what only the leader knows: other processes have no series of that. ' +
       "Node's own metrics (`process_*`, `nodejs_*`) come with them. Figures of one client or one gap are",
     'in the API and the log, not in labels.',

@@ -29,20 +29,29 @@ export function scrapedMetrics(
   storage: Storage,
   { readiness, webhooks, ingest }: Measured,
 ): OpsOptions['metrics'] {
-  const { metrics } = context
+  const { metrics, tracing } = context
+  const measure = (): void => {
+    for (const [check, outcome] of Object.entries(readiness().checks)) {
+      metrics.ready.set({ check: check as ReadinessCheck }, Number(outcome))
+    }
+    measureReplica(context, storage)
+    measureDisk(context)
+    measureCertificates(context)
+    measureDays(context, ingest?.days() ?? null)
+    webhooks?.measure()
+  }
   return {
     contentType: metrics.contentType,
     scrape() {
-      for (const [check, outcome] of Object.entries(readiness().checks)) {
-        metrics.ready.set({ check: check as ReadinessCheck }, Number(outcome))
-      }
-      measureReplica(context, storage)
-      measureDisk(context)
-      measureCertificates(context)
-      measureDays(context, ingest?.days() ?? null)
-      webhooks?.measure()
+      measure()
       return metrics.scrape()
     },
+    ...(tracing !== null && {
+      scrapeOpenMetrics() {
+        measure()
+        return metrics.scrapeOpenMetrics()
+      },
+    }),
   }
 }
 

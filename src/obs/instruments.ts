@@ -3,6 +3,8 @@
  * combination is registered at zero.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Exemplars } from './exemplars.ts'
+import type { TraceContext } from './trace-context.ts'
 
 /** Label values of one measurement: one of each closed set. */
 type Labels<S extends LabelSets> = { [name in keyof S]: S[name][number] }
@@ -25,6 +27,7 @@ export type Instruments = ReturnType<typeof createInstruments>
 export function createInstruments() {
   const registry = new Registry()
   const docs: MetricDoc[] = []
+  const exemplars = new Exemplars()
   const configure = (type: MetricDoc['type'], name: string, help: string, labels: LabelSets) => {
     docs.push({ name: `bridge_${name}`, type, help, labels })
     return { name: `bridge_${name}`, help, labelNames: Object.keys(labels), registers: [registry] }
@@ -32,6 +35,7 @@ export function createInstruments() {
   return {
     registry,
     docs,
+    exemplars,
     counter<const S extends LabelSets>(name: string, help: string, labels: S) {
       const metric = new Counter(configure('counter', name, help, labels))
       for (const combination of combinations(labels)) metric.inc(combination, 0)
@@ -85,6 +89,18 @@ export function createInstruments() {
       const metric = new Histogram({ ...configure('histogram', name, help, labels), buckets: [...buckets] })
       for (const combination of combinations(labels)) metric.zero(combination)
       return { observe: (given: Labels<S>, seconds: number): void => metric.observe({ ...given }, seconds) }
+    },
+    /** A histogram without labels that keeps the traces of what it observes as exemplars. */
+    tracedHistogram(name: string, help: string, buckets: readonly number[]) {
+      const described = configure('histogram', name, help, {})
+      const metric = new Histogram({ ...described, buckets: [...buckets] })
+      return {
+        /** `trace` null: what was observed has none. */
+        observe(seconds: number, trace: TraceContext | null): void {
+          metric.observe(seconds)
+          if (trace !== null) exemplars.note(described.name, buckets, seconds, trace)
+        },
+      }
     },
   }
 }

@@ -5,6 +5,7 @@ import { collectDefaultMetrics } from 'prom-client'
 import { attemptOutcomes } from '../core/attempt-end.ts'
 import { endpointStatuses } from '../core/endpoint-status.ts'
 import { purposes } from '../core/purpose.ts'
+import { openMetricsText } from './exemplars.ts'
 import { createInstruments, type Instruments, type MetricDoc } from './instruments.ts'
 import { FAST, logMetrics } from './log-metrics.ts'
 import { processMetrics } from './process-metrics.ts'
@@ -145,6 +146,8 @@ export function createMetrics({
     contentType: registry.contentType as string,
     /** The text of a scrape. */
     scrape: (): Promise<string> => registry.metrics(),
+    /** The same as OpenMetrics, with exemplars. */
+    scrapeOpenMetrics: async (): Promise<string> => openMetricsText(await registry.metrics(), make.exemplars),
     /** Name, type, help and labels of each metric of ours. */
     docs: make.docs as readonly MetricDoc[],
   }
@@ -175,16 +178,14 @@ function ingestMetrics(make: Instruments) {
     ),
     gaps: make.counter('gaps_total', 'Gaps by change of state.', { state: gapStates }),
     gapsOpen: make.knownGauge('gaps_open', 'Gaps that are open now; only on the leader.'),
-    detectionLatency: make.histogram(
+    detectionLatency: make.tracedHistogram(
       'detection_latency_seconds',
       'From the upstream time of an item until the bridge fetched it; without backfilled items.',
-      {},
       SLOW,
     ),
-    publishLatency: make.histogram(
+    publishLatency: make.tracedHistogram(
       'publish_latency_seconds',
       'From fetching an item until its event was committed.',
-      {},
       FAST,
     ),
     pollPublishLatency: make.histogram(
@@ -287,10 +288,9 @@ function webhookMetrics(make: Instruments) {
       'Finished webhook delivery attempts, by outcome.',
       { outcome: attemptOutcomes },
     ),
-    webhookAttemptDuration: make.histogram(
+    webhookAttemptDuration: make.tracedHistogram(
       'webhook_attempt_duration_seconds',
       'Duration of an attempt, from the DNS lookup to the last byte of the response.',
-      {},
       ATTEMPTS,
     ),
     webhookDeliveryLatency: make.histogram(

@@ -145,9 +145,7 @@ it('an attempt to deliver, its retry and the poll are one trace, which the recei
   )
   expect(journey.traceId).toBe(poll?.traceId)
   // A test of an endpoint is of no poll: it keeps the trace that is made from its id.
-  const test = webhook.received.find(
-    (one) => (JSON.parse(one.body) as { type: string }).type === TEST_TYPE,
-  )
+  const test = webhook.received.find((one) => (JSON.parse(one.body) as { type: string }).type === TEST_TYPE)
   expect(test?.headers.traceparent).toContain(test?.headers['webhook-id']?.slice('msg_'.length))
 })
 

@@ -7,16 +7,18 @@ import { createMetrics } from '../../src/obs/metrics.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 
 /** The ops listener over one check, and what it logs. */
-async function start(copy: Check) {
+async function start(copy: Check, isTraced = false) {
   const { logger, lines } = keepingLogger()
+  const metrics = createMetrics({ version: '1' })
   const app = createOpsApp({
     readiness: createReadiness({ copy }, logger),
-    metrics: createMetrics({ version: '1' }),
+    metrics: isTraced ? metrics : { contentType: metrics.contentType, scrape: metrics.scrape },
     logger,
   })
   const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
   onTestFinished(() => listener.close(0))
-  const ask = (path: string, method = 'GET') => fetch(`${listener.url}${path}`, { method })
+  const ask = (path: string, method = 'GET', headers: Record<string, string> = {}) =>
+    fetch(`${listener.url}${path}`, { method, headers })
   return { ask, lines }
 }
 
@@ -32,6 +34,26 @@ describe('the ops listener', () => {
     expect(await (await ask('/metrics')).text()).toContain('bridge_build_info{version="1"} 1')
     expect(await (await ask('/metric')).json()).toMatchObject({ detail: expect.stringContaining('/metrics') })
     expect((await ask('/metrics', 'POST')).headers.get('allow')).toBe('GET, HEAD')
+  })
+
+  test('gives OpenMetrics to a scraper that asks for it, and only where there are exemplars', async () => {
+    const asPrometheus =
+      'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1'
+    const types = async (traced: boolean, ...accepts: string[]) => {
+      const { ask } = await start(() => 1, traced)
+      return Promise.all(
+        accepts.map(async (accept) => {
+          const response = await ask('/metrics', 'GET', { accept })
+          const isOpen = (await response.text()).endsWith('# EOF\n')
+          return [response.headers.get('content-type')?.split(';')[0], isOpen]
+        }),
+      )
+    }
+    const open = ['application/openmetrics-text', true]
+    const plain = ['text/plain', false]
+    const asked = [asPrometheus, 'text/plain', '*/*', 'application/openmetrics-text; q=0, text/plain']
+    expect(await types(true, ...asked)).toEqual([open, plain, plain, plain])
+    expect(await types(false, ...asked)).toEqual([plain, plain, plain, plain])
   })
 
   test('logs a check that throws once, until it passes again', async () => {

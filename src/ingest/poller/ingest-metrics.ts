@@ -2,6 +2,7 @@
  * Updates the poller's Prometheus metrics: requests, items, commits, leadership, open gaps, poll interval and quota. What only
  * the leader knows has a series only while this process leads.
  */
+import { traceOfJourney } from '../../archive/journeys.ts'
 import type { Committed } from '../../core/event.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../../core/event.ts'
 import type { Purpose } from '../../core/purpose.ts'
@@ -60,10 +61,11 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
     if (event.aheadof !== undefined) metrics.itemsAhead.add({})
     const fetchedMs = Date.parse(event.recordedtime)
     const latencySeconds = (nowMs - fetchedMs) / 1000
-    metrics.publishLatency.observe({}, latencySeconds)
+    const trace = traceOfJourney(event.journey)
+    metrics.publishLatency.observe(latencySeconds, trace)
     if (purpose === 'poll') metrics.pollPublishLatency.observe({}, latencySeconds)
     if (purpose !== 'backfill') {
-      metrics.detectionLatency.observe({}, Math.max(0, fetchedMs + skewMs - event.timeMs) / 1000)
+      metrics.detectionLatency.observe(Math.max(0, fetchedMs + skewMs - event.timeMs) / 1000, trace)
     }
   }
 

@@ -1,6 +1,6 @@
 /** Continues the traces of polls: each attempt to deliver an event that a traced poll brought is a span of the poll's trace. */
 import { outcomeOf } from '../../core/attempt-end.ts'
-import { type TraceContext, traceparentOf } from '../../obs/trace-context.ts'
+import type { TraceContext } from '../../obs/trace-context.ts'
 import type { Tracing } from '../../obs/tracing.ts'
 import type { AttemptReport } from './attempt.ts'
 
@@ -18,8 +18,7 @@ interface TracedAttempt {
 
 /** A span that has begun. */
 interface DeliverySpan {
-  /** The header of that name. */
-  traceparent: string
+  trace: TraceContext
   end(report: Pick<AttemptReport, 'end' | 'phase' | 'startedMs' | 'durationMs'>): void
 }
 
@@ -49,7 +48,7 @@ export function createDeliveryTraces(tracing: Tracing, traceOf: TraceOf): Delive
       }
       const span = tracing.goOn('deliver', parent, { startMs, attributes, kind: 'client', links })
       return {
-        traceparent: traceparentOf(span.trace),
+        trace: span.trace,
         end({ end, phase, startedMs, durationMs }) {
           const endMs = Math.max(startMs, startedMs + durationMs)
           if (end.kind === 'aborted' || end.kind === 'no_socket') return span.end(endMs, end.kind)

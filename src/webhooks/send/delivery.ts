@@ -4,6 +4,7 @@ import { BATCH_CONTENT_TYPE, CONTENT_TYPE, deliveryHeaders } from '../../core/de
 import { dataBytes } from '../../core/event.ts'
 import { batchWebhookId } from '../../core/signature.ts'
 import type { Chance, Clock } from '../../lifecycle/clock.ts'
+import { type TraceContext, traceparentOf } from '../../obs/trace-context.ts'
 import type { AttemptStart, DeliveryEndpoint, Matched } from '../delivery-state/endpoint-state.ts'
 import type { DeliveryDecision } from '../delivery-state/outcome.ts'
 import type { AttemptReport } from './attempt.ts'
@@ -53,6 +54,8 @@ export type Tried =
       end: AttemptEnd
       report: AttemptReport
       webhookId: string
+      /** Its span; absent where it has none. */
+      trace?: TraceContext
     }
   | { kind: 'later' }
   | { kind: 'dropped'; gone: readonly number[] }
@@ -65,6 +68,8 @@ export interface Attempted extends AttemptStart {
   end: AttemptEnd
   report: AttemptReport
   verdict: DeliveryDecision
+  /** Its span; absent where it has none. */
+  trace?: TraceContext
 }
 
 /** Most bytes of a batch that has several events; larger ones come in several batches. No event alone is larger than a megabyte. */
@@ -90,11 +95,12 @@ export async function tryDelivery(
   if (found.kind !== 'events') return found
   const { posted } = found
   const { attempt } = start
-  const { report, webhookId } = await postEvents(endpoint, posted, means, { ...limits, attempt })
+  const sent = await postEvents(endpoint, posted, means, { ...limits, attempt })
+  const { report } = sent
   const { end } = report
   if (end.kind === 'no_socket') return { kind: 'later' }
   if (end.kind === 'aborted') return { kind: 'aborted' }
-  return { kind: 'ended', count: posted.length, end, report, webhookId }
+  return { kind: 'ended', count: posted.length, end, ...sent }
 }
 
 /** An event to post, with its whole JSON. */
@@ -151,7 +157,7 @@ async function postEvents(
   events: readonly PostedEvent[],
   { attempt, clock, chance, traces = null }: PostMeans & Pick<DeliveryMeans, 'traces'>,
   { signal, mayLeave, attempt: number = 1 }: TryLimits & { attempt?: number },
-): Promise<{ report: AttemptReport; webhookId: string }> {
+): Promise<{ report: AttemptReport; webhookId: string; trace?: TraceContext }> {
   const { id, keys, headers: own, maxBatch } = endpoint
   const parts = events.map(({ eventId, body }) => ({ eventId, data: dataBytes(body) }))
   const webhookId = batchWebhookId(id, parts)
@@ -160,11 +166,11 @@ async function postEvents(
   const body = isBatch ? batchBody(events) : (events[0]?.body ?? Buffer.alloc(0))
   const nowMs = clock.now()
   const span = traces?.begin(events, { endpointId: id, webhookId, attempt: number, startMs: nowMs }) ?? null
-  const trace = span === null ? {} : { traceparent: span.traceparent }
-  const headers = deliveryHeaders({ webhookId, contentType, body, keys, own, nowMs, chance, ...trace })
+  const traced = span === null ? {} : { traceparent: traceparentOf(span.trace) }
+  const headers = deliveryHeaders({ webhookId, contentType, body, keys, own, nowMs, chance, ...traced })
   const report = await attempt(endpoint, { headers, body, mayLeave }, signal)
   span?.end(report)
-  return { report, webhookId }
+  return { report, webhookId, ...(span !== null && { trace: span.trace }) }
 }
 
 /** CloudEvents batch: a JSON array of the events as they are. */

@@ -120,7 +120,7 @@ async function sendTest(
   const delivery = systemDelivery(event)
   onTested({ endpoint, delivery, attempt: 1, sort: 'first', webhookId, end, report, verdict })
   metrics.webhookAttempts.add({ outcome })
-  metrics.webhookAttemptDuration.observe({}, durationMs / 1000)
+  metrics.webhookAttemptDuration.observe(durationMs / 1000, null)
   logger.info('webhook.tested', {
     endpointId: found.id,
     tenant: found.tenant,

@@ -31,12 +31,12 @@ export function createDeliveryAccount({
   return {
     /** Counts and logs an attempt that ended. */
     attempted(attempted: Attempted): void {
-      const { endpoint, webhookId, attempt, sort, end, report, verdict } = attempted
+      const { endpoint, webhookId, attempt, sort, end, report, verdict, trace = null } = attempted
       const deliveries = deliveriesOf(attempted)
       const outcome = outcomeOf(end)
       const { durationMs, phase, detail } = report
       metrics.webhookAttempts.add({ outcome })
-      metrics.webhookAttemptDuration.observe({}, durationMs / 1000)
+      metrics.webhookAttemptDuration.observe(durationMs / 1000, trace)
       if (verdict.next === 'delivered' && sort !== 'replay') {
         for (const { recordedMs } of deliveries) {
           metrics.webhookDeliveryLatency.observe({}, Math.max(0, clock.now() - recordedMs) / 1000)

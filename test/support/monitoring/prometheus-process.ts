@@ -27,6 +27,8 @@ export interface PrometheusProcess extends AsyncDisposable {
    * @throws Error with Prometheus' words when the expression is wrong
    */
   query(expression: string): Promise<Sample[]>
+  /** The labels of every exemplar that it has stored of these series. */
+  exemplars(expression: string): Promise<{ series: string; labels: Record<string, string> }[]>
   /** Scrapes these addresses from now on, and no others. */
   watch(targets: readonly string[]): void
 }
@@ -71,6 +73,7 @@ export async function startPrometheus(
       `--config.file=${configuration}`,
       `--storage.tsdb.path=${join(directory, 'tsdb')}`,
       `--web.listen-address=127.0.0.1:${port}`,
+      '--enable-feature=exemplar-storage',
     ],
     { signal: stopping.signal },
   ).finally(() => {
@@ -88,6 +91,16 @@ export async function startPrometheus(
         data: { result: { metric: Record<string, string>; value: [number, string] }[] }
       }>(`${url}${path}`, {})
       return data.result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }))
+    },
+    async exemplars(expression) {
+      const path = `/api/v1/query_exemplars?query=${encodeURIComponent(expression)}`
+      const nowS = Date.now() / 1000
+      const { data } = await getJson<{
+        data: { seriesLabels: { __name__: string }; exemplars: { labels: Record<string, string> }[] }[]
+      }>(`${url}${path}&start=${nowS - 600}&end=${nowS + 60}`, {})
+      return data.flatMap(({ seriesLabels, exemplars }) =>
+        exemplars.map(({ labels }) => ({ series: seriesLabels.__name__, labels })),
+      )
     },
     async [Symbol.asyncDispose]() {
       stopping.abort()
