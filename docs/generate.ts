@@ -224,7 +224,7 @@ function logEventsPage(): string {
   return page(
     'Log events',
     'The process log is one JSON line for each event, on stderr: `level`, `time`, `event`, the facts of the event, and `msg`,',
-    'its meaning as in this table. Levels: `error` needs a person, `warn` should be known, `info` is normal work, `debug` is',
+    'its meaning as in this table. On a terminal it is text (`BRIDGE_LOG_FORMAT`). Levels: `error` needs a person, `warn` should be known, `info` is normal work, `debug` is',
     'for developers.',
     '',
     ...table(

@@ -11,7 +11,7 @@ import { divideFiles, type FileBudget, openFilesLimit } from '../lifecycle/open-
 import type { ReleaseStack } from '../lifecycle/release-stack.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
 import type { FaultHooks } from '../log/fault-hooks.ts'
-import { createLogger, type Logger } from '../obs/logger.ts'
+import { createLogger, type LogForm, type Logger } from '../obs/logger.ts'
 import { createMetrics, type Metrics } from '../obs/metrics.ts'
 import type { TracingParts } from '../obs/otlp.ts'
 import type { Tracing } from '../obs/tracing.ts'
@@ -27,6 +27,8 @@ export interface AppParts {
   faultHooks?: FaultHooks
   /** What the doctor of the command line finds on this node, for `GET /v1/doctor`. */
   doctor?: NonNullable<ApiParts['doctor']>
+  /** The terminal that the log is written to; absent where stderr is none. */
+  terminal?: { hasColour: boolean }
 }
 
 /** Passed from step to step. */
@@ -53,7 +55,8 @@ export async function startContext(
   parts: AppParts,
   { stack, stopping }: { stack: ReleaseStack; stopping: AbortSignal },
 ): Promise<StartContext> {
-  const logger = createLogger({ level: settings.logLevel, secrets: settings.secrets })
+  const form = logForm(settings.logFormat, parts.terminal ?? null)
+  const logger = createLogger({ level: settings.logLevel, secrets: settings.secrets, form })
   const metrics = createMetrics({ version: VERSION, installation: settings.installation })
   const calendar = loadCalendar(settings.calendarFile)
   for (const warning of settings.warnings) logger.warn('settings.warning', { warning })
@@ -79,6 +82,11 @@ async function openTracing(
     'service.namespace': installation,
   }
   return startTracing({ ...parts, settings: traces, about })
+}
+
+function logForm(format: Settings['logFormat'], terminal: { hasColour: boolean } | null): LogForm {
+  if (format === 'json' || (format === 'auto' && terminal === null)) return 'json'
+  return terminal?.hasColour === true ? 'coloured' : 'text'
 }
 
 /** Whether this process has one of these roles. */

@@ -45,6 +45,7 @@ export async function main(argv: string[], env: Record<string, string | undefine
       clock: systemClock,
       chance: systemChance,
       colour: wantsColour(env, process.stdout.isTTY === true),
+      terminal: process.stderr.isTTY === true ? { hasColour: wantsColour(env, true) } : null,
       outputGone: outputGone(),
     }
     await withStopSignal((signal) => run(args, { ...context, signal }))

@@ -1,5 +1,5 @@
 /**
- * Writes the process log: one JSON line per event on stderr, with a sentence that explains the event as `msg`. Fields
+ * Writes the process log: one line per event on stderr, JSON or text, with a sentence that explains the event as `msg`. Fields
  * that are not on the allow-list are dropped; known secrets and the query strings of URLs are removed from every text, and
  * characters that steer a terminal are escaped.
  */
@@ -7,6 +7,7 @@ import pino from 'pino'
 import { BridgeError, textOf } from '../errors.ts'
 import { type LogEvent, logEvents } from './log-events.ts'
 import { logFields } from './log-fields.ts'
+import { textLine } from './log-text.ts'
 import { safeJson } from './safe-json.ts'
 
 /** Fields of a line. Names outside `logFields` are dropped. */
@@ -25,10 +26,15 @@ export interface LogDestination {
   write(line: string): void
 }
 
+/** How lines look: for programs, or for a person, with or without colours. */
+export type LogForm = 'json' | 'text' | 'coloured'
+
 export interface LoggerOptions {
   level: pino.LevelWithSilent
   /** Texts that must not appear in any line. */
   secrets: readonly string[]
+  /** Default: JSON. */
+  form?: LogForm
   /** Default: stderr, synchronous. */
   destination?: LogDestination
 }
@@ -54,7 +60,7 @@ export function createLogger(options: LoggerOptions): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: (line: string) => void destination.write(safeJson(line)) },
+    { write: (line: string) => void destination.write(inForm(line, options.form ?? 'json')) },
   )
   const clean = cleaner(options.secrets)
   const line =
@@ -64,6 +70,10 @@ export function createLogger(options: LoggerOptions): Logger {
       sink[level]({ event: clean(event), ...members(fields, clean, DEEPEST) }, logEvents[event])
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+function inForm(line: string, form: LogForm): string {
+  return form === 'json' ? safeJson(line) : `${textLine(line, form === 'coloured')}\n`
 }
 
 /** The members of an object with allowed names: those of the allow-list and names of settings. */

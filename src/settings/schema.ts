@@ -39,6 +39,7 @@ const ALL_RETENTION = field.durationField.refine(
 )
 /** A header can carry it. */
 const TOKEN_TEXT = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
+const LOG_FORMATS = ['auto', 'json', 'text'] as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 /** Above every weekly quota there is. */
 const MOST_UNITS = 1_000_000_000
@@ -299,6 +300,11 @@ export const settingsSchema = z.object({
   BRIDGE_LOG_LEVEL: setting(field.wordField(LOG_LEVELS), {
     default: 'info',
     meaning: 'Least level that is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.',
+  }),
+  BRIDGE_LOG_FORMAT: setting(field.wordField(LOG_FORMATS), {
+    default: 'auto',
+    meaning:
+      'Form of the log on stderr: `json`, one object a line; `text` for a person; `auto`: text on a terminal, else JSON. Text is coloured on a terminal unless `NO_COLOR` is set.',
   }),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(field.otlpUrlField, {
     default: null,

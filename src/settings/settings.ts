@@ -264,6 +264,7 @@ function groupSettings(
     drainTimeoutMs: given(values.BRIDGE_DRAIN_TIMEOUT),
     installation: values.BRIDGE_INSTALLATION ?? given(values.BRIDGE_TOPIC_PREFIX),
     logLevel: given(values.BRIDGE_LOG_LEVEL),
+    logFormat: given(values.BRIDGE_LOG_FORMAT),
     /** Where traces are sent; null: there are none. */
     traces: traceSettings(values),
     /** For the start-up log: every setting with a value, secrets as `(set)`. */

@@ -29,6 +29,7 @@ export function testContext(env: Record<string, string> = {}): TestContext {
       clock: systemClock,
       chance: () => 0,
       colour: false,
+      terminal: null,
       signal: stop.signal,
       outputGone: gone.signal,
     },

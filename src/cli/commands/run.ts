@@ -23,9 +23,12 @@ const SPEC = {
 /** Runs until the signal aborts. Rejects for wrong settings and with the fault that ended it. */
 export const runCommand = command(SPEC, async (_given, context) => {
   const settings = loadSettings(context.env)
-  const { clock, env } = context
+  const { clock, env, terminal } = context
   const doctor = createInsideDoctor(settings, env, clock)
-  const app = await startApp(settings, { clock, chance: systemChance, doctor })
+  const app = await startApp(settings, {
+    ...{ clock, chance: systemChance, doctor },
+    ...(terminal !== null && { terminal }),
+  })
   using _limit = limitYoungGeneration(() => app.isDelivering())
   context.stdout(JSON.stringify(app.ready))
   await app.runUntil(context.signal)

@@ -12,6 +12,8 @@ export interface CommandContext {
   chance: Chance
   /** Whether lines of data may be coloured. */
   colour: boolean
+  /** The terminal that stderr is; null where it is none. */
+  terminal: { hasColour: boolean } | null
   /** Aborts when the process is asked to stop. */
   signal: AbortSignal
   /** Aborts when the reader of the output has closed it, as `| head` does. */

@@ -79,7 +79,10 @@ export const demoCommand = command(SPEC, async (_given, context) => {
     })
     const settings = loadSettings(over(own, taken), noEnvFile)
     const doctor = createInsideDoctor(settings, context.env, clock)
-    const app = await startApp(settings, { clock, chance: systemChance, doctor })
+    const app = await startApp(settings, {
+      ...{ clock, chance: systemChance, doctor },
+      ...(context.terminal !== null && { terminal: context.terminal }),
+    })
     context.stdout(JSON.stringify(app.ready))
     const parts: DemoParts = { app, sandbox, receiver }
     // The launcher of a release says how it was called.
