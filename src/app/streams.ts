@@ -18,14 +18,14 @@ export function buildStreams(
   { limits, rates }: Readers,
 ): ReturnType<typeof createStreams> | null {
   if (!hasRole(context, 'feed')) return null
-  const { settings, calendar, clock, roles } = context
+  const { settings, calendar, roles } = context
   const streams = createStreams({
     ...context,
     reader,
     credentials: { authenticate, findCaller, tickets },
     corsOrigins: settings.corsOrigins,
     servesPages: hasRole(context, 'console'),
-    upstream: () => ({ ...leader.polls(), phase: calendar.phase(clock.now()) }),
+    upstream: () => ({ ...leader.polls(), phase: calendar.phase(leader.upstreamNowMs()) }),
     limits,
     rates,
     tokens,

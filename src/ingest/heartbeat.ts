@@ -50,7 +50,7 @@ export function createHeartbeat(parts: HeartbeatParts) {
       sequence: of.head.sequence,
       lastGoodPoll,
       nextPoll,
-      phase: calendar.phase(nowMs),
+      phase: calendar.phase(nowMs + (report.upstreamAheadMs ?? 0)),
       openGaps: gaps.length,
       quotaRemaining: report.quota.remaining,
       ...report,

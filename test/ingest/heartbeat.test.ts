@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createCalendar } from '../../src/core/calendar/calendar.ts'
+import { DAY_MS } from '../../src/core/durations.ts'
 import { reportIn } from '../../src/http/schemas/leader-report-schema.ts'
 import { createHeartbeat } from '../../src/ingest/heartbeat.ts'
 import { gapOf } from '../../src/ingest/machine/publish.ts'
@@ -14,6 +15,8 @@ import { createManualClock } from '../support/time/manual-clock.ts'
 
 /** A Monday. */
 const START_MS = Date.UTC(2026, 5, 1, 6, 50)
+/** From there to a Sunday, further than clocks of one market disagree: those of a sandbox do. */
+const SUNDAY_MS = 62 * DAY_MS
 const config = {
   weeklyQuota: 350,
   quotaReset: 'rolling',
@@ -120,6 +123,13 @@ describe('the heartbeat', () => {
     expect(reportIn(JSON.stringify(published[0]))).toEqual(report)
     await pass(15_000)
     expect(published).toHaveLength(2)
+  })
+
+  it("has the phase of upstream's clock, as the status does, where that and ours are apart", async () => {
+    const { published, observer, be } = withHeartbeat()
+    observer.leads(START_MS)
+    await be({ lastGoodPollMs: START_MS, skewMs: SUNDAY_MS })
+    expect(published).toMatchObject([{ phase: 'closed', upstreamAheadMs: SUNDAY_MS }])
   })
 
   it('is published at once when this process has taken over, and holds null for what it has not learnt yet', async () => {
