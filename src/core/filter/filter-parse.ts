@@ -3,6 +3,7 @@
  * can never match.
  */
 import { BridgeError, echo, type FieldError, MOST_ERRORS } from '../../errors.ts'
+import { AMENDED, PUBLISHED } from '../event.ts'
 import { didYouMean } from '../near.ts'
 import { knownFcaCodes, knownNativeCodes } from './categories.ts'
 import {
@@ -11,6 +12,7 @@ import {
   type Importance,
   importances,
   matchModes,
+  noticeKinds,
   type PlainFilter,
   type WebhookKind,
 } from './filter.ts'
@@ -51,6 +53,12 @@ const SYMBOL = {
   rule: 'a listing symbol: 1 to 32 characters without blank or comma',
 }
 const LEI = { shape: /^[A-Z0-9]{18}[0-9]{2}$/, rule: 'an LEI: 18 letters or digits, two digits' }
+/** Not the types of gaps: a filter does not tell their states apart. */
+const KIND_OF_TYPE: ReadonlyMap<unknown, WebhookKind> = new Map<unknown, WebhookKind>([
+  [PUBLISHED, 'published'],
+  [AMENDED, 'amended'],
+  ...noticeKinds.map((kind): [unknown, WebhookKind] => [`${kind}.v1`, kind]),
+])
 const CODE = /^[A-Za-z0-9_-]{1,16}$/
 
 /**
@@ -100,7 +108,7 @@ class FilterReader {
       q: (value, at) => this.#headlinePart(value, at),
       hasSymbol: (value, at) =>
         typeof value === 'boolean' ? value : this.#refuse(at, 'must be true or false'),
-      types: this.#list(this.#word(kinds)),
+      types: this.#list(this.#kind(kinds)),
       preset: this.#word(presetNames),
     }
   }
@@ -194,6 +202,12 @@ class FilterReader {
       if (word !== undefined) return word
       return this.#refuse(at, `${echo(text)} is not one of ${words.join(', ')}${didYouMean(text, words)}`)
     }
+  }
+
+  /** Also takes the CloudEvents type where one kind is exactly that. */
+  #kind(kinds: readonly WebhookKind[]): FieldReader<WebhookKind> {
+    const kind = this.#word(kinds)
+    return (value, at) => kind(KIND_OF_TYPE.get(value) ?? value, at)
   }
 
   #identifiersOf({ shape, rule }: typeof ISIN): FieldReader<string[]> {

@@ -109,6 +109,17 @@ test('an event type that only webhooks get is accepted only for webhooks, wherev
   expect(refusals({ exclude: wanted })?.['exclude.types[0]']).toMatch(/not one of/)
 })
 
+test('an event type may be named as events have it, where one kind is exactly that', () => {
+  const types = ['disclosure.amended.v1', 'amended', 'webhook.disabled.v1', 'webhook.recovered.v1']
+  expect(parseFilter({ types }, 'filter', webhookKinds)).toEqual({
+    types: ['amended', 'webhook.disabled', 'webhook.recovered'],
+  })
+  expect(refusals({ types: ['webhook.disabled.v1'] })?.['types[0]']).toMatch(
+    /not one of published, amended, gap$/,
+  )
+  expect(refusals({ types: ['bridge.gap.opened.v1'] })?.['types[0]']).toMatch(/not one of/)
+})
+
 describe('what is rejected, and with which message', () => {
   test.each<[string, unknown, string, string]>([
     ['a singular name', { isin: ['GB00BH4HKS39'] }, 'isin', 'did you mean "isins"?'],
