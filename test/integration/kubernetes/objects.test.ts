@@ -248,12 +248,15 @@ describe.skipIf(!hasKubernetesTools())('the chart', () => {
     )
     const dns = 'TCP 53, UDP 53: kube-system'
     const kafka = 'TCP 9093, TCP 9094: 10.8.0.0/24'
-    const more = 'TCP 3128: 10.9.0.7/32'
+    const more = ['TCP 4318: monitoring', 'TCP 3128: 10.9.0.7/32']
     const ops = 'TCP 9464: monitoring'
     expect(policies).toEqual({
-      poller: { ingress: [ops], egress: [dns, kafka, 'TCP 8443: 203.0.113.0/24', more] },
-      readers: { ingress: ['TCP 8080: ingress', ops], egress: [dns, kafka, more] },
-      webhooks: { ingress: [ops], egress: [dns, kafka, 'TCP 443, TCP 8443, TCP 9443: 0.0.0.0/0 ::/0', more] },
+      poller: { ingress: [ops], egress: [dns, kafka, 'TCP 8443: 203.0.113.0/24', ...more] },
+      readers: { ingress: ['TCP 8080: ingress', ops], egress: [dns, kafka, ...more] },
+      webhooks: {
+        ingress: [ops],
+        egress: [dns, kafka, 'TCP 443, TCP 8443, TCP 9443: 0.0.0.0/0 ::/0', ...more],
+      },
     })
   })
 
