@@ -43,6 +43,9 @@ it('a poll is a trace with its request, the fill of its overflow and the commits
   expect(fills.map((fill) => parentOf(fill)?.name)).toEqual(fills.map(() => 'poll'))
   for (const fill of fills) expect(fill.attributes).toMatchObject({ pages: expect.any(Number) })
 
+  // The stop of the world cuts off one at most.
+  expect(polls.filter(({ failure }) => failure !== undefined).length).toBeLessThanOrEqual(1)
+
   const requests = named('request')
   expect(requests.length).toBe(run.pages.length)
   for (const request of requests) {
