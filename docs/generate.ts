@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dashboardFiles } from '../deploy/monitoring/boards/boards.ts'
 import { journeyRoute } from '../src/api/journey/journey-route.ts'
+import { auditRoute } from '../src/api/operations/audit-route.ts'
 import { operationRoutes } from '../src/api/operations/operation-routes.ts'
 import { disclosuresRoute } from '../src/api/routes/disclosures-route.ts'
 import { asyncApiRoute, openApiRoute } from '../src/api/routes/document-route.ts'
@@ -388,6 +389,7 @@ export function documentedRoutes(): AnyRoute[] {
     rewrapRoute(hooks),
     ...tokenRoutes({ tokens, clock: systemClock, logger }),
     ticketRoute(noTickets),
+    auditRoute({ list: () => [] }),
     ...sessionRoutes({ ...nobody, sessions, tokens, clock: systemClock, logger }),
     status,
     reportRoute({ last: () => null }),

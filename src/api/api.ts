@@ -7,6 +7,7 @@ import { archiveItems } from '../archive/items/items.ts'
 import type { Reader } from '../archive/reading/reader.ts'
 import type { SearchSlices } from '../archive/reading/search-slices.ts'
 import type { Archive } from '../archive/store/archive.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Calendar } from '../core/calendar/calendar.ts'
 import type { Mount } from '../http/app.ts'
 import type { Authenticate } from '../http/auth.ts'
@@ -25,6 +26,7 @@ import { journeyRoute } from './journey/journey-route.ts'
 import { fundRoutes } from './mirror/fund-routes.ts'
 import { referenceRoutes } from './mirror/reference-routes.ts'
 import { descriptionRoute } from './openapi/upstream-document.ts'
+import { auditRoute } from './operations/audit-route.ts'
 import type { Doctor } from './operations/doctor-route.ts'
 import { createKeptPolls } from './operations/kept-polls.ts'
 import { operationRoutes } from './operations/operation-routes.ts'
@@ -61,6 +63,8 @@ export interface ApiParts {
   /** What the journey of an event says of webhooks and streams; absent where this process has none. */
   findEndpoints?: FindEndpoints | undefined
   findStreams?: FindStreams | undefined
+  /** The audit entries that this node knows; null: it serves none. */
+  trail: Pick<AuditTrail, 'list'> | null
   /** What the doctor finds on this node; null: the process was started without one. */
   doctor: Doctor | null
   /** `BRIDGE_SECRET_KEY`. */
@@ -146,6 +150,7 @@ export function createApi(parts: ApiParts): Api {
       rejectedRoute(log),
       ...tokenRoutes({ tokens, clock, logger }),
       ticketRoute(tickets),
+      ...(parts.trail === null ? [] : [auditRoute(parts.trail)]),
     ],
     mounts: [
       {

@@ -4,6 +4,7 @@
  */
 import { type Api, createApi, NO_API } from '../api/api.ts'
 import type { Status } from '../api/routes/status.ts'
+import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Nodes } from '../registry/nodes.ts'
 import type { Streams } from '../streams/streams.ts'
 import type { WebhookWiring } from '../webhooks/wiring.ts'
@@ -26,11 +27,12 @@ export function buildApi(
     nodes: Nodes
     eventJourney: WebhookWiring['eventJourney']
     streams: Streams | null
+    trail: AuditTrail | null
   },
 ): Api {
   if (!hasRole(context, 'api')) return NO_API
   const { settings, roles } = context
-  const { storage, access, leader, readers, status, nodes, eventJourney, streams } = parts
+  const { storage, access, leader, readers, status, nodes, eventJourney, streams, trail } = parts
   const api = createApi({
     ...context,
     ...storage,
@@ -40,6 +42,7 @@ export function buildApi(
     nodes,
     findEndpoints: eventJourney,
     findStreams: streams?.sendsOf,
+    trail,
     doctor: context.doctor ?? null,
     upstreamNowMs: () => leader.upstreamNowMs(),
     nativeWord: settings.native.word,

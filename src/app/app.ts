@@ -16,6 +16,7 @@ import type { ReadinessCheck } from '../obs/process-metrics.ts'
 import type { Settings } from '../settings/settings.ts'
 import { buildAccess } from './access.ts'
 import { buildApi } from './api.ts'
+import { buildAudit } from './audit.ts'
 import { buildConsole } from './console.ts'
 import { type AppParts, type StartContext, startContext } from './context.ts'
 import { createEndLog, type EndLog } from './end-log.ts'
@@ -81,11 +82,23 @@ async function start(context: StartContext) {
   const leader = buildLeaderView(context, storage, ingest)
   const status = createStatus({ ...context, ...context.settings, ...storage, leader })
   const readers = buildReaders(context)
+  const { audit, trail } = buildAudit(context, storage, access, readers)
   const nodes = buildNodes(context, storage)
   const streams = buildStreams(context, storage, access, leader, readers)
-  const api = buildApi(context, { storage, access, leader, readers, status, nodes, eventJourney, streams })
+  const api = buildApi(context, {
+    storage,
+    access,
+    leader,
+    readers,
+    status,
+    nodes,
+    eventJourney,
+    streams,
+    trail,
+  })
   const ownConsole = buildConsole(context, access, readers)
   const publicListener = await listenPublic(context, access, readers, {
+    audit,
     routes: api.documented([
       ...api.routes,
       ...webhookRoutes,

@@ -2,6 +2,7 @@
  * Opens the public HTTP listener and the ops listener (health, metrics), and puts their closing on the clean-up stack.
  */
 import { createApp, type Mount, type OnRequest } from '../http/app.ts'
+import type { Audit } from '../http/audit/changes.ts'
 import { createConnectionLimit } from '../http/bounds/connection-slots.ts'
 import { type Listener, listen } from '../http/listener.ts'
 import { createOpsApp, type OpsOptions } from '../http/ops.ts'
@@ -19,7 +20,7 @@ export async function listenPublic(
   { settings, files, clock, logger, metrics, stack }: StartContext,
   { authenticate, sessions }: Access,
   { rates, trustedProxies, onRefused }: Readers,
-  served: { routes: AnyRoute[]; mounts: readonly Mount[]; upgrade: Upgrade | undefined },
+  served: { routes: AnyRoute[]; mounts: readonly Mount[]; upgrade: Upgrade | undefined; audit: Audit },
 ): Promise<Listener> {
   const { corsOrigins } = settings
   const { upgrade, ...routing } = served

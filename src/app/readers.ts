@@ -23,6 +23,7 @@ export function buildReaders({ settings, files, clock, metrics }: StartContext) 
   })
   return {
     trustedProxies,
+    addressOf,
     onRefused,
     limits: { ...limits, onRefused },
     rates: new RateLimits({ ...settings.requestRates, addressOf, clock, onRefused }),

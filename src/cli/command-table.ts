@@ -94,6 +94,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     does: 'create, list and delete API tokens of a running bridge',
     load: async () => (await import('./commands/tokens/tokens.ts')).tokensCommand,
   },
+  audit: {
+    does: 'list who changed what, from where and when',
+    load: async () => (await import('./commands/operations/audit.ts')).auditCommand,
+  },
   streams: {
     does: 'list the open streams of a running bridge, and end one',
     load: async () => (await import('./commands/operations/streams.ts')).streamsCommand,

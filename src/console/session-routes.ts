@@ -55,6 +55,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AnyRoute[] {
   return [
     {
       method: 'POST',
+      audit: 'session.begun',
       path: PATH,
       scope: 'open',
       takesToken: true,
@@ -68,6 +69,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AnyRoute[] {
     },
     {
       method: 'POST',
+      audit: 'session.link_created',
       path: `${PATH}/links`,
       scope: null,
       isReadOnly: true,
@@ -80,6 +82,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AnyRoute[] {
     },
     {
       method: 'DELETE',
+      audit: 'session.ended',
       path: CURRENT,
       scope: null,
       isReadOnly: true,
@@ -93,6 +96,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AnyRoute[] {
     },
     {
       method: 'POST',
+      audit: 'session.unlocked',
       path: `${CURRENT}/unlock`,
       scope: null,
       isReadOnly: true,
@@ -109,7 +113,7 @@ export function sessionRoutes(options: SessionRoutesOptions): AnyRoute[] {
 }
 
 async function begin(
-  { query, request, response, body }: OpenCall,
+  { query, request, response, body, change }: OpenCall,
   options: SessionRoutesOptions,
 ): Promise<void> {
   refuseOtherOrigins(request)
@@ -119,8 +123,12 @@ async function begin(
   query.check()
   // Last: a code that is refused for anything else stays good.
   if (shown.code !== undefined) tokenIdOf(options.sessions.links.take(shown.code))
-  const session = options.sessions.begin(caller)
   const { tokenId, tenant } = caller
+  const session = await change(caller, { target: null, tenant }, async (note) => {
+    const begun = options.sessions.begin(caller)
+    note({ target: begun.id })
+    return begun
+  })
   options.logger.info('session.begun', { tokenId, tenant, sessionId: session.id })
   answer({ request, response }, 201, { caller, session }, options)
 }
@@ -161,7 +169,7 @@ function refusedLink(reason: NoTicket): HttpProblem {
 }
 
 async function link(
-  { query, request, response, body, caller }: Call,
+  { query, request, response, body, caller, change }: Call,
   options: SessionRoutesOptions,
 ): Promise<void> {
   query.check()
@@ -169,7 +177,12 @@ async function link(
     throw new HttpProblem('forbidden', 'a session makes no links: send the token, or use bridge console')
   }
   const { seconds } = readBody(linkRequest, body)
-  const { ticket: code, expiresAtMs } = options.sessions.links.give(caller, seconds * 1000)
+  const { tokenId, tenant } = caller
+  const { ticket: code, expiresAtMs } = await change(
+    caller,
+    { target: tokenId, tenant, after: { seconds } },
+    async () => options.sessions.links.give(caller, seconds * 1000),
+  )
   options.onLink?.()
   const made: z.infer<typeof linkAnswer> = {
     url: `${seenOrigin(request)}${linkOf(code)}`,
@@ -179,18 +192,19 @@ async function link(
   sendJson(response, 201, Buffer.from(JSON.stringify(made)))
 }
 
-async function end({ query, request, response, caller }: Call, options: SessionRoutesOptions): Promise<void> {
+async function end(call: Call, options: SessionRoutesOptions): Promise<void> {
+  const { query, request, response, caller } = call
   query.check()
   const session = currentOf(caller)
-  options.sessions.end(session)
   const { tokenId, tenant } = caller
+  await call.change(caller, { target: session.id, tenant }, async () => options.sessions.end(session))
   options.logger.info('session.ended', { tokenId, tenant, sessionId: session.id })
   const headers = { 'Set-Cookie': sessionCookie(request, '', 0), 'Cache-Control': 'no-store' }
   response.writeHead(204, headers).end()
 }
 
 async function unlock(
-  { query, request, response, body, caller }: Call,
+  { query, request, response, body, caller, change }: Call,
   options: SessionRoutesOptions,
 ): Promise<void> {
   query.check()
@@ -202,8 +216,12 @@ async function unlock(
   if (typeof shown === 'string' || shown.tokenId !== tokenId) {
     throw new HttpProblem('forbidden', 'this is not the token of the session')
   }
-  const session = options.sessions.unlock(tokenId, currentOf(caller))
-  options.logger.info('session.unlocked', { tokenId, tenant: caller.tenant, sessionId: session.id })
+  const { tenant } = caller
+  const locked = currentOf(caller)
+  const session = await change(caller, { target: locked.id, tenant }, async () =>
+    options.sessions.unlock(tokenId, locked),
+  )
+  options.logger.info('session.unlocked', { tokenId, tenant, sessionId: session.id })
   answer({ request, response }, 200, { caller, session }, options)
 }
 

@@ -7,6 +7,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { FILTER_PARAMETERS } from '../core/filter/filter-query.ts'
 import { didYouMean } from '../core/near.ts'
 import type { Logger } from '../obs/logger.ts'
+import { type Audit, changeFor, NO_AUDIT } from './audit/changes.ts'
 import {
   type Authenticate,
   bearerHeader,
@@ -45,6 +46,8 @@ export interface AppOptions {
   corsOrigins: readonly string[]
   /** Rates of requests; absent: no limits. A mount has to ask for its own. */
   rates?: RateLimits
+  /** Records what routes change; absent: nothing is recorded. */
+  audit?: Audit
   logger: Logger
   onRequest?: OnRequest
 }
@@ -226,12 +229,12 @@ const GONE: unknown = AbortSignal.abort().reason
 
 /** What the caller of a request is found by, and its rates. */
 type Credentials = Pick<AppOptions, 'authenticate' | 'findSession' | 'rates'>
-type CallOptions = Credentials & Pick<AppOptions, 'onRequest'>
+type CallOptions = Credentials & Pick<AppOptions, 'onRequest' | 'audit'>
 
 /** A handler that checks token, path and body before the route gets its call. A stranger's body is never read. */
 function callOf(route: AnyRoute, options: CallOptions): RouteHandler {
   const known = [...Object.keys(route.parameters), ...(route.takesFilter === true ? FILTER_PARAMETERS : [])]
-  const { onRequest } = options
+  const { onRequest, audit = NO_AUDIT } = options
   return async (request, response, segment) => {
     const onEnd = onRequest?.(route)
     if (onEnd !== undefined) {
@@ -244,7 +247,8 @@ function callOf(route: AnyRoute, options: CallOptions): RouteHandler {
     checkUrl(url)
     const body = await bodyOf(route, request)
     const query = new Query(url, known)
-    await handle({ request, response, query, segment, body, gone: gone.signal })
+    const change = changeFor(route.audit, request, audit)
+    await handle({ request, response, query, segment, body, gone: gone.signal, change })
   }
 }
 

@@ -4,6 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
+import type { AuditAction } from './audit/audit-actions.ts'
+import type { MakeChange } from './audit/changes.ts'
 import type { Caller, Scope } from './auth.ts'
 import type { Query } from './parameters.ts'
 import type { ProblemCode } from './problem.ts'
@@ -20,6 +22,8 @@ export interface OpenCall {
   body: unknown
   /** Aborts when the client has gone. */
   gone: AbortSignal
+  /** Makes a change of this route and records it in the audit journal, as `Audit`. Only for a route with `audit`. */
+  change: MakeChange
 }
 
 /** One request with a token that may make it. */
@@ -52,7 +56,6 @@ export interface RouteAnswer {
 
 /** What every route says of itself; `docs/use/http.md` and `/openapi.json` are made from it. */
 interface RouteFacts {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** e.g. `/v1/status`; a variable part is in braces: `/v1/tokens/{id}`. */
   path: string
   /** One line for the docs. */
@@ -73,8 +76,25 @@ interface RouteFacts {
   problems?: readonly ProblemCode[]
 }
 
+/**
+ * The method of a route, and what it changes: a route that is no GET names the action under which it is recorded, or says
+ * that it changes nothing.
+ */
+type MethodAndChange =
+  | { method: 'GET'; audit?: undefined; isReadOnly?: undefined }
+  | { method: ChangingMethod; audit: AuditAction; isReadOnly?: undefined }
+  | {
+      method: ChangingMethod
+      audit?: AuditAction
+      /** Changes nothing although it is no GET, or only the session itself, so that a session which may only read has it too. */
+      isReadOnly: true
+    }
+type ChangingMethod = 'POST' | 'PATCH' | 'DELETE'
+
 /** One method on one path, for callers with a token. A GET takes HEAD too, and no body. */
-export interface Route extends RouteFacts {
+export type Route = RouteWithToken & MethodAndChange
+
+interface RouteWithToken extends RouteFacts {
   /** null: any valid token. */
   scope: Scope | null
   /**
@@ -86,14 +106,14 @@ export interface Route extends RouteFacts {
   requireTarget?(target: Pick<Call, 'segment' | 'caller'>): void
   /** Throws the refusal where the caller has too many calls at a time. Called before query and body are looked at. */
   takePlace?(call: Pick<Call, 'request' | 'response' | 'caller'>): void
-  /** Changes nothing although it is no GET, so that a session which may only read has it too. */
-  isReadOnly?: true
   /** Answers the call, or throws HttpProblem or BridgeError before anything is written. */
   handle(call: Call): Promise<void>
 }
 
 /** The same, open to everybody: no token is looked at. */
-export interface OpenRoute extends RouteFacts {
+export type OpenRoute = RouteWithoutToken & MethodAndChange
+
+interface RouteWithoutToken extends RouteFacts {
   scope: 'open'
   /** It needs a token all the same, which it takes from the header or the body by itself. */
   takesToken?: true

@@ -13,6 +13,7 @@ export const DATA_FILES: readonly string[] = [
   'copy.db',
   'attempts.db',
   'attempts.db.damaged',
+  'audit.db',
 ].flatMap((name) => DATABASE_SUFFIXES.map((suffix) => `${name}${suffix}`))
 
 /** Forces a file, or the entries of a directory, to disk. */

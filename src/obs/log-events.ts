@@ -24,6 +24,17 @@ export const logEvents = {
   'attempt_history.write_recovered': 'Webhook attempts can be written to the attempt history again.',
   'attempt_history.write_rejected':
     'Writing some webhook attempts failed with an error that retrying cannot fix; they are missing from the attempt history. Deliveries are not affected.',
+  'audit.copy_rebuilt':
+    'The local copy of the audit journal was damaged; it is discarded and read again from the log. Nothing to do; check the disk if it repeats.',
+  'audit.delayed':
+    'The audit journal cannot be written. Entries of changes that were made wait in memory and are written when the log is back; until then changes of tokens and webhooks are refused with 503. On Kafka, check that this process may write to the topic that `error` names.',
+  'audit.entries_unreadable':
+    'Some stored audit entries cannot be read by this version and are missing in `GET /v1/audit`.',
+  'audit.lost':
+    'An audit entry could not be written before the process stopped, or too many waited. The change was made, or not, as `outcome` says; this line is all that is left of the entry.',
+  'audit.recovered': 'The audit journal can be written again; `count` entries had waited.',
+  'audit.unavailable':
+    'The audit journal cannot be read; `GET /v1/audit` lacks new entries until a retry succeeds.',
   'backfill.limited':
     'Half of the quota left does not pay for the whole backfill. The newest days, from `readFrom` on, are read; what is older stays an open gap. A shorter BRIDGE_BACKFILL avoids it.',
   'console.build_failed':

@@ -102,6 +102,8 @@ export const logFields: ReadonlySet<string> = new Set([
   'endpointId',
   'scopes',
   'by',
+  'action',
+  'target',
   'transport',
   'streamId',
   'sent',

@@ -8,8 +8,8 @@ export const readinessChecks = ['log', 'copy', 'tokens', 'endpoints', 'webhooks'
 export type ReadinessCheck = (typeof readinessChecks)[number]
 
 /**
- * Files of the data directory that grow: the embedded log, the replica of the log on Kafka, the history of attempts. Each has
- * a write-ahead log, whose content moves into the file from time to time.
+ * Files of the data directory that grow: the embedded log, the replica of the log on Kafka, the history of attempts, the copy
+ * of the audit journal. Each has a write-ahead log, whose content moves into the file from time to time.
  */
 export const storeFiles = [
   'bridge.db',
@@ -18,6 +18,8 @@ export const storeFiles = [
   'copy.db-wal',
   'attempts.db',
   'attempts.db-wal',
+  'audit.db',
+  'audit.db-wal',
 ] as const
 
 /** What certificates are for: the public listener, the authorities that sign Kafka's, our own for Kafka. */

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 
 /** What has ids, by the prefix of its ids. */
-export type IdPrefix = 'tok' | 'ep' | 'rp' | 'att' | 'test' | 'use'
+export type IdPrefix = 'tok' | 'ep' | 'rp' | 'att' | 'test' | 'use' | 'aud'
 
 const CHANCE_BYTES = 6
 /** Digits of a time in base 36: enough until the year 5188. */

@@ -3,7 +3,7 @@
  * `docs/configuration.md` derive from it.
  */
 import { z } from 'zod'
-import { HOUR_MS, WEEK_MS } from '../core/durations.ts'
+import { DAY_MS, HOUR_MS, WEEK_MS } from '../core/durations.ts'
 import { isNet } from '../core/ip.ts'
 import { planNames } from '../core/plans.ts'
 import * as field from './fields.ts'
@@ -36,6 +36,10 @@ const KAFKA_RETENTION = field.durationField.refine(
 const ALL_RETENTION = field.durationField.refine(
   (durationMs) => durationMs >= WEEK_MS,
   'must be at least P7D',
+)
+const AUDIT_RETENTION = field.durationField.refine(
+  (durationMs) => durationMs >= DAY_MS,
+  'must be at least P1D',
 )
 /** A header can carry it. */
 const TOKEN_TEXT = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
@@ -119,6 +123,11 @@ export const settingsSchema = z.object({
     shown: 'for ever',
     meaning:
       'How long events are kept: on Kafka in the topic of all events, set when it is made; on the embedded log in its file, from which older ones are removed. At least `P7D`.',
+  }),
+  BRIDGE_AUDIT_RETENTION: setting(AUDIT_RETENTION, {
+    default: 'P400D',
+    meaning:
+      'How long the [audit journal](run/audit.md) keeps who changed what; on Kafka set when its topic is made. At least `P1D`.',
   }),
   BRIDGE_UPSTREAM_URL: setting(field.upstreamUrlField, {
     default: null,

@@ -219,6 +219,7 @@ function groupSettings(
     kafka,
     /** How long the embedded log keeps events; null: for ever, or with Kafka, where the topic has a retention. */
     embeddedRetentionMs: kafka === null ? (values.BRIDGE_ALL_RETENTION ?? null) : null,
+    auditRetentionMs: given(values.BRIDGE_AUDIT_RETENTION),
     /** null without the role `poller`. */
     upstream,
     /** The upstream plan, also without an upstream. */

@@ -37,7 +37,7 @@ function route(parts: Partial<Route>): Route {
     answers: { 200: { meaning: 'They.', schema: anyObject } },
     handle: async () => {},
     ...parts,
-  }
+  } as Route
 }
 
 function documentOf(...routes: Route[]): OpenApi {

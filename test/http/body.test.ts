@@ -20,8 +20,9 @@ const TOKEN = 'a token of the tests'
 const ORIGIN = 'https://desk.example'
 const MAX_BYTES = 100_000
 
-const echo: Route = {
+const echo = {
   method: 'POST',
+  isReadOnly: true,
   path: '/v1/echo',
   scope: 'events:read',
   summary: '',
@@ -29,14 +30,14 @@ const echo: Route = {
   answers: {},
   body: { maxBytes: MAX_BYTES, schema: z.strictObject({}) },
   handle: async ({ response, body }) => sendJson(response, 200, Buffer.from(JSON.stringify({ body }))),
-}
-const patch: Route = {
+} as const satisfies Route
+const patch = {
   ...echo,
   method: 'PATCH',
   path: '/v1/patched',
   handle: async ({ response, body }) =>
     sendJson(response, 200, Buffer.from(JSON.stringify({ patched: body })), { ETag: '"1"' }),
-}
+} as const satisfies Route
 const owned: Route = {
   ...patch,
   path: '/v1/owned/{id}',
@@ -53,7 +54,13 @@ const bare = {
   answers: {},
   handle: async ({ response, body }) => sendJson(response, 200, Buffer.from(JSON.stringify(`${body}`))),
 } as const satisfies Omit<Route, 'method'>
-const routes: Route[] = [echo, patch, owned, { ...bare, method: 'GET' }, { ...bare, method: 'POST' }]
+const routes: Route[] = [
+  echo,
+  patch,
+  owned,
+  { ...bare, method: 'GET' },
+  { ...bare, method: 'POST', isReadOnly: true },
+]
 
 async function start(): Promise<Listener & AsyncDisposable> {
   const { logger } = keepingLogger()

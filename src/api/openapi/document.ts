@@ -23,6 +23,7 @@ const tagSentences: Readonly<Record<string, string>> = {
   webhooks: 'Endpoints of webhooks: their settings, attempts, deliveries and replays.',
   tokens: 'Who may do what.',
   me: 'The token that asks.',
+  audit: 'Who changed what.',
   sessions: 'Browsers that call with a cookie instead of a token.',
   rejected: 'Items that could not be read.',
   tickets: 'What opens a WebSocket or an EventSource in a browser.',

@@ -30,6 +30,7 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
   return [
     {
       method: 'POST',
+      audit: 'token.created',
       path: PATH,
       scope: 'admin',
       summary:
@@ -53,6 +54,7 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
     },
     {
       method: 'DELETE',
+      audit: 'token.deleted',
       path: `${PATH}/{id}`,
       scope: 'admin',
       requireTarget: (target) => void tokenOf(target, options.tokens),
@@ -65,20 +67,26 @@ export function tokenRoutes(options: TokenRoutesOptions): Route[] {
   ]
 }
 
-async function create({ query, body, caller, response }: Call, options: TokenRoutesOptions): Promise<void> {
+async function create(
+  { query, body, caller, response, change }: Call,
+  options: TokenRoutesOptions,
+): Promise<void> {
   const { tokens, clock, logger } = options
   query.check()
   const { expiresAt: expiresAtMs, ...named } = readBody(tokenRequest(clock.now()), body)
   const wanted = { ...named, expiresAtMs }
   checkGrant(wanted, caller)
   if (!tokens.isLoaded) throw tokensLoading()
-  const made = await tokens.create(wanted)
-  if (made === 'tenant_full') {
-    throw new HttpProblem('limit_reached', `the tenant has ${MAX_TOKENS_PER_TENANT} tokens already`)
-  }
-  if (made === 'full')
-    throw new HttpProblem('limit_reached', 'this bridge has reached its limit of tokens; delete one first')
-  const { token, text } = made
+  const { token, text } = await change(caller, { target: null, tenant: wanted.tenant }, async (note) => {
+    const made = await tokens.create(wanted)
+    if (made === 'tenant_full') {
+      throw new HttpProblem('limit_reached', `the tenant has ${MAX_TOKENS_PER_TENANT} tokens already`)
+    }
+    if (made === 'full')
+      throw new HttpProblem('limit_reached', 'this bridge has reached its limit of tokens; delete one first')
+    note({ target: made.token.id, after: factsOf(made.token) })
+    return made
+  })
   const { id, tenant, scopes } = token
   logger.info('token.created', { tokenId: id, tenant, scopes, by: caller.tokenId })
   sendJson(response, 201, Buffer.from(JSON.stringify({ id, token: text, ...factsOf(token) })))
@@ -132,8 +140,10 @@ function tokenOf({ segment, caller }: Pick<Call, 'segment' | 'caller'>, tokens: 
 async function remove(call: Call, { tokens, logger }: TokenRoutesOptions): Promise<void> {
   const { query, caller, response } = call
   query.check()
-  const { id, tenant } = tokenOf(call, tokens)
-  await tokens.delete(id)
+  const token = tokenOf(call, tokens)
+  const { id, tenant } = token
+  const deleted = { target: id, tenant, before: factsOf(token) }
+  await call.change(caller, deleted, () => tokens.delete(id))
   logger.info('token.deleted', { tokenId: id, tenant, by: caller.tokenId })
   response.writeHead(204, { 'Cache-Control': 'no-store' }).end()
 }

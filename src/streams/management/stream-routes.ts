@@ -46,6 +46,7 @@ export function managementRoutes(context: StreamContext, options: ManagementOpti
     },
     {
       method: 'DELETE',
+      audit: 'stream.ended',
       path: `${PATH}/{id}`,
       scope: 'events:read',
       requireTarget: (target) => void streamOf(target, context),
@@ -53,7 +54,7 @@ export function managementRoutes(context: StreamContext, options: ManagementOpti
         'Ends a stream of this node: 204. A WebSocket is closed with 4007. Without the scope `admin` only streams of the calling token.',
       parameters: {},
       answers: { 204: { meaning: 'It has ended.' } },
-      handle: async (call) => remove(call, context),
+      handle: (call) => remove(call, context),
     },
   ]
 }
@@ -134,7 +135,7 @@ function streamOf(
   )
 }
 
-function remove(call: Call, context: StreamContext): void {
+async function remove(call: Call, context: StreamContext): Promise<void> {
   const { query, caller, response, segment } = call
   query.check()
   const stream = streamOf(call, context)
@@ -153,6 +154,7 @@ function remove(call: Call, context: StreamContext): void {
     tokenId,
     by: caller.tokenId,
   })
-  stream.onDeleted()
+  const before = { transport, tokenId }
+  await call.change(caller, { target: segment('id'), tenant, before }, async () => stream.onDeleted())
   response.writeHead(204, { 'Cache-Control': 'no-store' }).end()
 }

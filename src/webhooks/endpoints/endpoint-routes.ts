@@ -22,6 +22,7 @@ import type { IdempotencyKeys, OnceSteps } from '../../registry/idempotency-keys
 import { isId, newId } from '../../registry/ids.ts'
 import type { AddressRules } from '../address/rules.ts'
 import { actOnce, IDEMPOTENCY_KEY, KEY_REUSED, REPLAYED } from './act-once.ts'
+import { auditedEndpoint } from './audited-endpoint.ts'
 import type { HealthOf } from './endpoint-health.ts'
 import {
   checkLoaded,
@@ -89,31 +90,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
   const requireTarget = (target: PathTarget): void => void endpointOf(target, options.endpoints)
   const change = (set: EndpointChange) => (call: Call) => changeBy(call, options, () => set)
   return [
-    {
-      method: 'POST',
-      path: PATH,
-      scope: 'webhooks:write',
-      summary: `Makes an endpoint: 201 with ${ENDPOINT_SHAPE.slice(0, -2)}, secret}\`; \`secret\` is shown here only. At most ${MAX_ENDPOINTS_PER_TENANT} a tenant. Takes \`Idempotency-Key\`. See [webhooks.md](webhooks.md).`,
-      parameters: {},
-      body: { maxBytes: MAX_ENDPOINT_BODY_BYTES, schema: creationBody(options.rules, 0) },
-      headers: IDEMPOTENCY_KEY,
-      answers: {
-        201: {
-          meaning: 'The endpoint, with its secret.',
-          schema: endpointWithSecretSchema,
-          headers: { ...ONE_ANSWER.headers, ...REPLAYED, Location: 'The path of the endpoint.' },
-        },
-      },
-      problems: [
-        'filter_invalid',
-        'cursor_invalid',
-        'cursor_too_old',
-        'limit_reached',
-        KEY_REUSED,
-        'too_many',
-      ],
-      handle: (call) => create(call, options),
-    },
+    creationRoute(options),
     {
       method: 'GET',
       path: PATH,
@@ -136,6 +113,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
     },
     {
       method: 'PATCH',
+      audit: 'webhook.updated',
       path: ONE,
       scope: 'webhooks:write',
       requireTarget,
@@ -151,6 +129,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
     },
     {
       method: 'DELETE',
+      audit: 'webhook.deleted',
       path: ONE,
       scope: 'webhooks:write',
       requireTarget,
@@ -163,6 +142,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
     },
     {
       method: 'POST',
+      audit: 'webhook.secret_rotated',
       path: `${ONE}/rotate`,
       scope: 'webhooks:write',
       requireTarget,
@@ -176,6 +156,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
     },
     {
       method: 'POST',
+      audit: 'webhook.enabled',
       path: `${ONE}/enable`,
       scope: 'webhooks:write',
       requireTarget,
@@ -189,6 +170,7 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
     },
     {
       method: 'POST',
+      audit: 'webhook.disabled',
       path: `${ONE}/disable`,
       scope: 'webhooks:write',
       requireTarget,
@@ -201,6 +183,28 @@ export function endpointRoutes(options: EndpointRoutesOptions): Route[] {
       handle: change({ status: 'disabled', disabledReason: 'requested' }),
     },
   ]
+}
+
+function creationRoute(options: EndpointRoutesOptions): Route {
+  return {
+    method: 'POST',
+    audit: 'webhook.created',
+    path: PATH,
+    scope: 'webhooks:write',
+    summary: `Makes an endpoint: 201 with ${ENDPOINT_SHAPE.slice(0, -2)}, secret}\`; \`secret\` is shown here only. At most ${MAX_ENDPOINTS_PER_TENANT} a tenant. Takes \`Idempotency-Key\`. See [webhooks.md](webhooks.md).`,
+    parameters: {},
+    body: { maxBytes: MAX_ENDPOINT_BODY_BYTES, schema: creationBody(options.rules, 0) },
+    headers: IDEMPOTENCY_KEY,
+    answers: {
+      201: {
+        meaning: 'The endpoint, with its secret.',
+        schema: endpointWithSecretSchema,
+        headers: { ...ONE_ANSWER.headers, ...REPLAYED, Location: 'The path of the endpoint.' },
+      },
+    },
+    problems: ['filter_invalid', 'cursor_invalid', 'cursor_too_old', 'limit_reached', KEY_REUSED, 'too_many'],
+    handle: (call) => create(call, options),
+  }
 }
 
 /** What a request to create makes: a repeat of it must make the same. */
@@ -223,13 +227,16 @@ async function create(call: Call, options: EndpointRoutesOptions): Promise<void>
     },
     async act({ id, start, wrapped }, { isRepeat, isDone }) {
       if (isRepeat && (await isThere(id, isDone, endpoints))) return
-      const made = await endpoints.create({
-        ...wanted,
-        ...{ id, tenant, start, status: 'active' },
-        headers: storedHeaders(own, id, secrets),
-        secrets: [{ wrapped, untilMs: null }],
+      await call.change(caller, { target: id, tenant }, async (note) => {
+        const made = await endpoints.create({
+          ...wanted,
+          ...{ id, tenant, start, status: 'active' },
+          headers: storedHeaders(own, id, secrets),
+          secrets: [{ wrapped, untilMs: null }],
+        })
+        if (made === 'tenant_full' || made === 'full') throw noRoom(made)
+        note({ after: auditedEndpoint(made) })
       })
-      if (made === 'tenant_full' || made === 'full') throw noRoom(made)
       logger.info('endpoint.created', { endpointId: id, tenant, by: caller.tokenId })
     },
   }
@@ -292,9 +299,10 @@ async function changeBy(
 ): Promise<void> {
   const { endpoints, secrets, hasten, untilStopped, logger } = options
   call.query.check()
-  const { id, status: before } = endpointOf(call, endpoints)
+  const found = endpointOf(call, endpoints)
+  const { id, status: before } = found
   const change = read()
-  const changed = await update(call, endpoints, id, (now) => withStoredHeaders(change, now, secrets))
+  const changed = await update(call, endpoints, found, (now) => withStoredHeaders(change, now, secrets))
   if (change.status === 'active') await hasten(id)
   else if (before === 'active' && changed.status !== 'active') await untilStopped(id)
   const { tenant, status } = changed
@@ -308,7 +316,7 @@ async function rotate(call: Call, options: EndpointRoutesOptions): Promise<void>
   const { id, tenant } = endpointOf(call, endpoints)
   const secret = newSecret()
   const wrapped = secrets.wrap(secret, id)
-  const changed = await update(call, endpoints, id, (now) => ({
+  const changed = await update(call, endpoints, { id, tenant }, (now) => ({
     secrets: rotated(now.secrets, wrapped, clock.now()),
   }))
   logger.info('endpoint.rotated', { endpointId: id, tenant, by: call.caller.tokenId })
@@ -319,26 +327,36 @@ async function remove(call: Call, { endpoints, untilStopped, logger }: EndpointR
   const { query, caller, request, response } = call
   query.check()
   const { id, tenant, status } = endpointOf(call, endpoints)
-  if (!(await endpoints.delete(id, (now) => checkIfMatch(request, now)))) throw unknownEndpoint()
+  await call.change(caller, { target: id, tenant }, async (note) => {
+    const check = (now: Endpoint): void => {
+      checkIfMatch(request, now)
+      note({ before: auditedEndpoint(now) })
+    }
+    if (!(await endpoints.delete(id, check))) throw unknownEndpoint()
+  })
   if (status === 'active') await untilStopped(id)
   logger.info('endpoint.deleted', { endpointId: id, tenant, by: caller.tokenId })
   response.writeHead(204, { 'Cache-Control': 'no-store' }).end()
 }
 
 /** The endpoint after the change, where the request's precondition holds for it as it was. */
-async function update(
-  { request }: Call,
+function update(
+  call: Call,
   endpoints: Endpoints,
-  id: string,
+  { id, tenant }: Pick<Endpoint, 'id' | 'tenant'>,
   change: (now: Endpoint) => EndpointChange,
 ): Promise<Endpoint> {
-  const changed = await endpoints.update(id, (now) => {
-    checkIfMatch(request, now)
-    return change(now)
+  return call.change(call.caller, { target: id, tenant }, async (note) => {
+    const changed = await endpoints.update(id, (now) => {
+      checkIfMatch(call.request, now)
+      note({ before: auditedEndpoint(now) })
+      return change(now)
+    })
+    if (changed === 'unknown') throw unknownEndpoint()
+    if (changed === 'tenant_full' || changed === 'full') throw noRoom(changed)
+    note({ after: auditedEndpoint(changed) })
+    return changed
   })
-  if (changed === 'unknown') throw unknownEndpoint()
-  if (changed === 'tenant_full' || changed === 'full') throw noRoom(changed)
-  return changed
 }
 
 async function sendEndpoint(

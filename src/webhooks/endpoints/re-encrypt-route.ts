@@ -35,6 +35,7 @@ const rewrapSchema = z.object({
 export function rewrapRoute(options: RewrapOptions): Route {
   return {
     method: 'POST',
+    audit: 'webhook.secrets_re_encrypted',
     path: '/v1/webhooks/rewrap',
     scope: 'admin',
     summary: `Puts secrets and headers that lie under \`BRIDGE_SECRET_KEY_OLD\`, and headers that older builds stored in clear, under \`BRIDGE_SECRET_KEY\`, at most ${MOST_WRITES} endpoints of the tenant (of all with \`BRIDGE_ADMIN_TOKEN\`) a request: \`{rewrapped, left, unreadable: [id]}\`. Ask again while \`left\` is not 0. See [webhooks.md](webhooks.md#changing-the-key).`,
@@ -44,7 +45,8 @@ export function rewrapRoute(options: RewrapOptions): Route {
   }
 }
 
-async function rewrap({ query, caller, response, gone }: Call, options: RewrapOptions): Promise<void> {
+async function rewrap(call: Call, options: RewrapOptions): Promise<void> {
+  const { query, caller, response } = call
   const { endpoints, secrets, clock, logger } = options
   query.check()
   checkLoaded(endpoints)
@@ -57,16 +59,31 @@ async function rewrap({ query, caller, response, gone }: Call, options: RewrapOp
     if (judged === 'unreadable') unreadable.push(endpoint.id)
     else if (judged === 'due') due.push(endpoint.id)
   }
-  let count = 0
-  for (const id of due.slice(0, MOST_WRITES)) {
-    if (gone.aborted) return
-    const done = await endpoints.update(id, (now) => freshOf(now, secrets, clock.now()))
-    if (done !== 'tenant_full' && done !== 'full') count += 1
-  }
+  const count = due.length === 0 ? 0 : await writeFresh(call, due.slice(0, MOST_WRITES), options)
+  if (count === null) return
   const left = due.length - count
   if (count > 0) logger.info('endpoint.secrets_re_encrypted', { count, by: caller.tokenId })
   const answer = { rewrapped: count, left, unreadable: unreadable.slice(0, MOST_NAMED) }
   sendJson(response, 200, Buffer.from(JSON.stringify(answer)))
+}
+
+/** How many of the endpoints were written; null where the client left before all were. */
+async function writeFresh(
+  { caller, gone, change }: Call,
+  ids: readonly string[],
+  { endpoints, secrets, clock }: RewrapOptions,
+): Promise<number | null> {
+  const tenant = caller.seesAllTenants ? null : caller.tenant
+  return change(caller, { target: null, tenant }, async (note) => {
+    let count = 0
+    for (const id of ids) {
+      if (gone.aborted) return null
+      const done = await endpoints.update(id, (now) => freshOf(now, secrets, clock.now()))
+      if (done !== 'tenant_full' && done !== 'full') count += 1
+      note({ after: { endpoints: count } })
+    }
+    return count
+  })
 }
 
 function judge(endpoint: Endpoint, secrets: SecretBox, nowMs: number): 'due' | 'current' | 'unreadable' {

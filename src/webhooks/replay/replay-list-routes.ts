@@ -89,6 +89,7 @@ export function replayListRoutes(options: ReplayListOptions): Route[] {
     },
     {
       method: 'DELETE',
+      audit: 'webhook.replay_cancelled',
       path: `${REPLAYS_PATH}/{replayId}`,
       scope: 'webhooks:replay',
       requireTarget: (target) => void replayOf(target, options),
@@ -125,7 +126,9 @@ async function cancel(call: Call, options: ReplayListOptions): Promise<void> {
   const { endpoint, id: replay } = replayOf(call, options)
   const { id: endpointId, tenant } = endpoint
   logger.info('webhook.replay_cancel_requested', { endpointId, tenant, replay, by: caller.tokenId })
-  const isOver = await commands.cancel(endpointId, replay, gone)
+  const isOver = await call.change(caller, { target: endpointId, tenant, before: { replay } }, () =>
+    commands.cancel(endpointId, replay, gone),
+  )
   if (!gone.aborted) response.writeHead(isOver ? 204 : 202, { 'Cache-Control': 'no-store' }).end()
 }
 

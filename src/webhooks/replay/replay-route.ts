@@ -64,6 +64,7 @@ export function replayRoute(options: ReplayRouteOptions): Route {
   const counts = createCounts()
   return {
     method: 'POST',
+    audit: 'webhook.replay_started',
     path: `${ONE_ENDPOINT_PATH}/replay`,
     scope: 'webhooks:replay',
     requireTarget: (target) => void endpointOf(target, options.endpoints),
@@ -125,8 +126,13 @@ async function replay(call: Call, options: ReplayRouteOptions & { counts: Counts
     },
     async act({ id, count: deliveries, command }, { isDone }) {
       if (isDone) return
-      await commands.put(endpoint.id, id, command)
       const { tenant } = endpoint
+      const { after, until, only } = command
+      const which = Array.isArray(only) ? 'ids' : (only ?? 'all')
+      const begun = { replay: id, which, from: after, until, deliveries }
+      await call.change(call.caller, { target: endpoint.id, tenant, after: begun }, () =>
+        commands.put(endpoint.id, id, command),
+      )
       logger.info('webhook.replay_requested', {
         endpointId: endpoint.id,
         tenant,

@@ -8,6 +8,7 @@
 import { z } from 'zod'
 import { attemptOutcomes, outcomeOf, shownOutcomeOf } from '../../core/attempt-end.ts'
 import { didYouMean } from '../../core/near.ts'
+import type { NoteChange } from '../../http/audit/changes.ts'
 import { retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { createPlaces } from '../../lifecycle/places.ts'
@@ -54,6 +55,7 @@ export function testRoute(options: TestRouteOptions): Route {
   const places = createPlaces(MOST_TESTS, MOST_TESTS_OF_TENANT)
   return {
     method: 'POST',
+    audit: 'webhook.tested',
     path: `${ONE_ENDPOINT_PATH}/test`,
     scope: 'webhooks:write',
     requireTarget: (target) => void endpointOf(target, options.endpoints),
@@ -75,7 +77,9 @@ export function testRoute(options: TestRouteOptions): Route {
       if (free === 'full') throw retryLater('too_many', 'this node has as many tests under way as it makes')
       underWay.add(id)
       try {
-        await sendTest(call, endpoint, kind, options)
+        await call.change(call.caller, { target: id, tenant }, (note) =>
+          sendTest(call, endpoint, { kind, note }, options),
+        )
       } finally {
         underWay.delete(id)
         free()
@@ -96,7 +100,7 @@ function kindOf({ query }: Call): SampleKind | null {
 async function sendTest(
   call: Call,
   found: Endpoint,
-  kind: SampleKind | null,
+  { kind, note }: { kind: SampleKind | null; note: NoteChange },
   options: TestRouteOptions,
 ): Promise<void> {
   const { endpoints, prepare, onTested, clock, metrics, logger } = options
@@ -119,6 +123,7 @@ async function sendTest(
   const verdict = { next: outcome === 'ok' ? 'delivered' : 'dead' } as const
   const delivery = systemDelivery(event)
   onTested({ endpoint, delivery, attempt: 1, sort: 'first', webhookId, end, report, verdict })
+  note({ after: { webhookId, type: kind ?? TEST_TYPE, outcome, status } })
   metrics.webhookAttempts.add({ outcome })
   metrics.webhookAttemptDuration.observe(durationMs / 1000, null)
   logger.info('webhook.tested', {

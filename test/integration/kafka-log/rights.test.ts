@@ -183,6 +183,20 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
     }
   })
 
+  it('lets a reader write and read the audit journal, and no other', async () => {
+    const log = logAs('reader')
+    try {
+      const journal = log.journal('audit', 86_400_000)
+      await journal.append(['changed'])
+      expect((await journalled(journal, null, 1)).records).toEqual(['changed'])
+      await expect(log.journal('attempts', 86_400_000).append(['x'])).rejects.toMatchObject({
+        code: 'log_unavailable',
+      })
+    } finally {
+      await log.close()
+    }
+  })
+
   it('lets a webhook node own shards and write a journal', async () => {
     const log = logAs('webhooks')
     try {

@@ -115,7 +115,14 @@ export const floors: readonly (readonly Area[])[] = [
     },
   ],
   [{ name: 'log-shared', does: 'what the adapters of the log have in common', doors: 'every file' }],
-  [{ name: 'settings', does: 'reads `BRIDGE_*` and `.env` into checked settings', doors: 'every file' }],
+  [
+    { name: 'settings', does: 'reads `BRIDGE_*` and `.env` into checked settings', doors: 'every file' },
+    {
+      name: 'audit',
+      does: 'who changed what: records changes in a journal of the log, and lists them',
+      doors: 'every file',
+    },
+  ],
   [{ name: 'registry', does: 'tokens, tenants and endpoints, on tables of the log', doors: 'every file' }],
   [
     {
@@ -138,7 +145,7 @@ export const floors: readonly (readonly Area[])[] = [
     {
       name: 'http',
       does: 'listeners, authentication, problem answers and the self-description of routes',
-      inner: ['bounds', 'schemas', '.'],
+      inner: ['audit', 'bounds', 'schemas', '.'],
       doors: 'every file',
     },
   ],

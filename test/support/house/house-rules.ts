@@ -22,7 +22,7 @@ const owners: Readonly<Record<string, RegExp>> = {
   '@opentelemetry/sdk-trace': /^src\/obs\/otlp\.ts$/,
   '@opentelemetry/exporter-trace-otlp-http': /^src\/obs\/otlp\.ts$/,
   '@opentelemetry/resources': /^src\/obs\/otlp\.ts$/,
-  zod: /^src\/(settings|sandbox|http|api|console|webhooks|registry|streams|upstream)\/|^src\/(log-kafka\/(channels|group\/leader-assigner)|ingest\/status-messages)\.ts$/,
+  zod: /^src\/(settings|sandbox|http|api|console|webhooks|registry|audit|streams|upstream)\/|^src\/(log-kafka\/(channels|group\/leader-assigner)|ingest\/status-messages)\.ts$/,
   'node:timers': /^src\/lifecycle\/clock\.ts$/,
   'node:timers/promises': /^src\/lifecycle\/clock\.ts$/,
 }

@@ -33,6 +33,7 @@ export const NEEDS: Readonly<Record<string, string>> = {
   'GET /v1/report': 'any',
   'GET /v1/me': 'any',
   'GET /v1/nodes': ADMIN,
+  'GET /v1/audit': ADMIN,
   'POST /v1/sessions': 'any',
   'POST /v1/sessions/links': 'any',
   'DELETE /v1/sessions/current': 'any',

@@ -1,0 +1,171 @@
+/**
+ * Records changes in the audit journal: an action that changes the log before and after it is made, any other one after it.
+ * What cannot be written at once is kept in memory and tried again.
+ */
+import type { IncomingMessage } from 'node:http'
+import { type Backoff, backoffMs } from '../core/backoff.ts'
+import { BridgeError, isBridgeError } from '../errors.ts'
+import { type AuditOutcome, auditActions } from '../http/audit/audit-actions.ts'
+import type { Audit, AuditedChange } from '../http/audit/changes.ts'
+import { addressText, type ClientAddress } from '../http/bounds/remote-address.ts'
+import { HttpProblem, retryLater } from '../http/problem.ts'
+import { type Chance, type Clock, sleep, within } from '../lifecycle/clock.ts'
+import { createWakeup } from '../lifecycle/wakeup.ts'
+import type { Journal } from '../log/journal.ts'
+import type { Logger } from '../obs/logger.ts'
+import { newId } from '../registry/ids.ts'
+import { type AuditEntry, boundedText, recordedChange } from './audit-rows.ts'
+
+/** Entries that may wait for the journal: at most some megabytes. The oldest beyond are lost, which the log says. */
+const MOST_WAITING = 1000
+/** Entries that are appended together. */
+const AT_ONCE = 100
+/** Between two tries to write what waits. */
+const RETRY: Backoff = { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0.2 }
+/** How long a stopping process waits for entries to be written. */
+const STOP_MS = 3000
+
+/** What the recorder works with. */
+export interface AuditRecorderParts {
+  journal: Pick<Journal<AuditEntry>, 'append'>
+  /** Gives the name of a token. */
+  tokens: { get(id: string): { name: string | null } | null }
+  addressOf: (request: IncomingMessage) => ClientAddress | null
+  clock: Clock
+  chance: Chance
+  logger: Logger
+}
+
+/** The recorder of a process. */
+export class AuditRecorder implements Audit {
+  readonly #parts: AuditRecorderParts
+  readonly #waiting: AuditEntry[] = []
+  readonly #added = createWakeup()
+  /** Tries to write what waits that failed in a row. */
+  #failures = 0
+
+  constructor(parts: AuditRecorderParts) {
+    this.#parts = parts
+  }
+
+  /** Entries that the journal does not have yet. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  readonly record: Audit['record'] = async (asked, change, make) => {
+    const entry = this.#entryOf(asked, change)
+    const told: AuditedChange = { ...change }
+    const end = (outcome: AuditOutcome, code: string | null): void => {
+      const { target, tenant, before = {}, after = {} } = told
+      // A change that was not made has no members that changed.
+      const members = outcome === 'failed' ? { before: {}, after: {} } : recordedChange(before, after)
+      this.#add({ ...entry, ...members, target, tenant, outcome, code })
+    }
+    if (auditActions[asked.action] === 'stored') {
+      try {
+        await this.#parts.journal.append([entry])
+      } catch (error) {
+        if (!isBridgeError(error, 'log_unavailable')) throw error
+        // It may have been written all the same.
+        end('failed', error.code)
+        throw retryLater(
+          'unavailable',
+          'nothing was changed: the audit journal cannot record it at the moment',
+        )
+      }
+    }
+    try {
+      const result = await make((more) => void Object.assign(told, more))
+      end('done', null)
+      return result
+    } catch (error) {
+      end(...endOf(error))
+      throw error
+    }
+  }
+
+  /** Writes entries until the signal aborts. Rejects only with a fault of the program. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, chance } = this.#parts
+    while (!signal.aborted) {
+      if (this.#waiting.length === 0) await this.#added.wait(signal)
+      else if (!(await this.#write())) {
+        await sleep(clock, backoffMs(this.#failures, RETRY, chance), signal)
+      }
+    }
+  }
+
+  /** Writes what waits still, for some seconds; the log names what could not be written. */
+  async close(): Promise<void> {
+    const ended = new AbortController().signal
+    const writeAll = async (): Promise<void> => {
+      while (this.#waiting.length > 0 && (await this.#write()));
+    }
+    await within(this.#parts.clock, STOP_MS, ended, writeAll)
+    this.#lose(this.#waiting.splice(0))
+  }
+
+  #entryOf({ action, author, request }: Parameters<Audit['record']>[0], change: AuditedChange): AuditEntry {
+    const { tokens, addressOf, clock } = this.#parts
+    const { tokenId, tenant, session, seesAllTenants } = author
+    const name = tokens.get(tokenId)?.name ?? null
+    const atMs = clock.now()
+    return {
+      id: newId('aud', atMs),
+      atMs,
+      action,
+      outcome: 'unknown',
+      code: null,
+      actor: {
+        tokenId,
+        name: name === null ? null : boundedText(name),
+        tenant,
+        sessionId: session?.id ?? null,
+      },
+      isOperator: seesAllTenants,
+      address: addressText(addressOf(request)?.key ?? ''),
+      requestId: null,
+      target: change.target,
+      tenant: change.tenant,
+      ...recordedChange(change.before ?? {}, change.after ?? {}),
+    }
+  }
+
+  #add(entry: AuditEntry): void {
+    this.#waiting.push(entry)
+    if (this.#waiting.length > MOST_WAITING) this.#lose(this.#waiting.splice(0, 1))
+    this.#added.wake()
+  }
+
+  /** False where the journal cannot be written to. */
+  async #write(): Promise<boolean> {
+    const { journal, logger } = this.#parts
+    const batch = this.#waiting.slice(0, AT_ONCE)
+    try {
+      await journal.append(batch)
+    } catch (error) {
+      if (!isBridgeError(error, 'log_unavailable')) throw error
+      this.#failures += 1
+      if (this.#failures === 1) logger.warn('audit.delayed', { count: this.#waiting.length, error })
+      return false
+    }
+    if (this.#failures > 0) logger.info('audit.recovered', { count: this.#waiting.length })
+    this.#failures = 0
+    this.#waiting.splice(0, batch.length)
+    return true
+  }
+
+  #lose(entries: readonly AuditEntry[]): void {
+    for (const { action, target, tenant, actor, outcome } of entries) {
+      this.#parts.logger.error('audit.lost', { action, target, tenant, outcome, by: actor.tokenId })
+    }
+  }
+}
+
+/** How an action that threw ended. What the log may or may not have is not known to have failed. */
+function endOf(error: unknown): [AuditOutcome, string] {
+  if (isBridgeError(error, 'log_unavailable')) return ['unknown', error.code]
+  const isKnown = error instanceof HttpProblem || error instanceof BridgeError
+  return ['failed', isKnown ? error.code : 'internal']
+}
