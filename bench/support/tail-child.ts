@@ -9,6 +9,7 @@ import { RecentEvents } from '../../src/archive/reading/recent-events.ts'
 import { openReplica } from '../../src/archive/replica/replica.ts'
 import { Replicator } from '../../src/archive/replica/replicator.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
+import { atOnce } from '../../src/lifecycle/slices.ts'
 import { openKafkaLog } from '../../src/log-kafka/log.ts'
 import { createLogger } from '../../src/obs/logger.ts'
 import { kafkaLogOptions } from '../../test/support/kafka/kafka-logs.ts'
@@ -26,7 +27,7 @@ const ready = (): void => void process.stdout.write('ready\n')
 
 async function followAsCopy(): Promise<void> {
   const log = openKafkaLog(kafkaLogOptions(brokers, prefix))
-  const archive = openReplica({ dataDir, nativeKind: 'Native', onDamage: () => undefined })
+  const archive = atOnce(openReplica({ dataDir, nativeKind: 'Native', onDamage: () => undefined }))
   const recentEvents = new RecentEvents(archive.latest)
   const logger = createLogger({ level: 'warn', secrets: [] })
   const replicator = new Replicator({

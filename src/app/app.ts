@@ -75,7 +75,8 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<App
 }
 
 async function start(context: StartContext) {
-  const storage = await openStorage(context)
+  const ops = await listenOps(context)
+  const storage = await openStorage(context, ops.noteUpgrade)
   const ingest = buildLeader(context, storage)
   const access = buildAccess(context, storage)
   const { webhooks, routes: webhookRoutes, eventJourney } = buildWebhooks(context, storage, access)
@@ -120,13 +121,13 @@ async function start(context: StartContext) {
   }
   const readiness = createReadiness(checks, context.logger)
   const metrics = scrapedMetrics(context, storage, { readiness, webhooks, ingest })
-  const opsListener = await listenOps(context, { readiness, metrics })
+  ops.serve({ readiness, metrics })
   const areas = faultAreas({ ...context, storage, ingest, access, webhooks })
   context.roles.push(
     { name: 'event-loop', run: (signal) => measureEventLoop(context, signal) },
     { name: 'lasting-faults', run: (signal) => logLastingFaults({ ...context, areas }, signal) },
   )
-  const ready = readyLine(context.settings, publicListener, opsListener)
+  const ready = readyLine(context.settings, publicListener, ops.listener)
   context.logger.info('process.ready', { ...ready, version: VERSION })
   const isDelivering = (): boolean => webhooks?.isDelivering() ?? false
   return { ready, reader: storage.reader, status, consoleLink: ownConsole.link, isDelivering, streams }

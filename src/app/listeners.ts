@@ -8,6 +8,7 @@ import { type Listener, listen } from '../http/listener.ts'
 import { createOpsApp, type OpsOptions } from '../http/ops.ts'
 import type { AnyRoute } from '../http/route.ts'
 import type { Upgrade } from '../http/upgrade.ts'
+import { createReadiness } from '../obs/health.ts'
 import type { httpCodeClasses } from '../obs/metrics.ts'
 import type { Access } from './access.ts'
 import type { StartContext } from './context.ts'
@@ -66,12 +67,30 @@ function countRequests(
   }
 }
 
-/** @throws BridgeError where the port of `BRIDGE_OPS_PORT` is taken or may not be used */
-export async function listenOps(
-  { settings, files, clock, logger, stack }: StartContext,
-  served: Pick<OpsOptions, 'readiness' | 'metrics'>,
-): Promise<Listener> {
-  const listener = await listen(createOpsApp({ ...served, logger }), {
+/** The ops listener while the process starts. */
+export interface EarlyOps {
+  readonly listener: Listener
+  /** The share of the store that is upgraded so far. */
+  noteUpgrade(share: number): void
+  /** From now on these are served, and the listener closes before what was opened until now. */
+  serve(served: OpsServed): void
+}
+
+type OpsServed = Pick<OpsOptions, 'readiness' | 'metrics'>
+
+/**
+ * Opens the ops listener before the store: an upgrade of the store may take minutes. Until `serve`, `/healthz` answers 200, and
+ * `/readyz` 503 with `log` false and the share of the upgrade as `copy`.
+ * @throws BridgeError where the port of `BRIDGE_OPS_PORT` is taken or may not be used
+ */
+export async function listenOps(context: StartContext): Promise<EarlyOps> {
+  const { settings, files, clock, logger, metrics, stack } = context
+  let upgraded = 1
+  const starting = { log: () => false, copy: () => upgraded, running: () => !context.stopping.aborted }
+  const { contentType, scrape } = metrics
+  const readiness = createReadiness(starting, logger)
+  let app = createOpsApp({ readiness, metrics: { contentType, scrape }, logger })
+  const listener = await listen((request, response) => app(request, response), {
     ...settings.ops,
     setting: 'BRIDGE_OPS_PORT',
     clock,
@@ -79,5 +98,14 @@ export async function listenOps(
     maxConnections: files.ops,
   })
   stack.push('the ops listener', () => listener.close(0))
-  return listener
+  return {
+    listener,
+    noteUpgrade(share) {
+      upgraded = share
+    },
+    serve(ready) {
+      app = createOpsApp({ ...ready, logger })
+      stack.push('the ops listener', () => listener.close(0))
+    },
+  }
 }

@@ -10,10 +10,11 @@ import { BridgeError } from '../errors.ts'
 import { aborted } from '../lifecycle/aborted.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { ReleaseStack } from '../lifecycle/release-stack.ts'
+import { inSlices } from '../lifecycle/slices.ts'
 import type { FaultHooks } from '../log/fault-hooks.ts'
 import type { Log } from '../log/log.ts'
 import { lockDirectory } from '../log-embedded/lock.ts'
-import { openSqliteLog } from '../log-embedded/log.ts'
+import { openSqliteLogInSteps } from '../log-embedded/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { KafkaSettings } from '../settings/kafka.ts'
@@ -61,10 +62,11 @@ export interface OpenLogOptions {
 export async function openLog(options: OpenLogOptions, stack: ReleaseStack): Promise<OpenedLog> {
   const { kafka } = options
   if (kafka !== null) return openOnKafka(kafka, options, stack, await import('../log-kafka/log.ts'))
-  const { log, archive } = openSqliteLog({
+  const steps = openSqliteLogInSteps({
     ...options,
     onRestored: (path) => options.logger.warn('log.restore_completed', { path }),
   })
+  const { log, archive } = await inSlices(steps, () => options.clock.now())
   stack.push('the log', () => log.close())
   return {
     log,
@@ -76,18 +78,18 @@ export async function openLog(options: OpenLogOptions, stack: ReleaseStack): Pro
   }
 }
 
-function openOnKafka(
+async function openOnKafka(
   kafka: KafkaSettings,
   options: OpenLogOptions,
   stack: ReleaseStack,
   { openKafkaLog }: typeof import('../log-kafka/log.ts'),
-): OpenedLog {
+): Promise<OpenedLog> {
   const { dataDir, nativeKind, clock, logger, metrics, onUpgrade, faultHooks } = options
   stack.push('the data directory', lockDirectory(dataDir, clock))
   const damaged = Promise.withResolvers<never>()
   damaged.promise.catch(() => undefined)
   let isOpen = false
-  const archive = openReplica({
+  const steps = openReplica({
     dataDir,
     nativeKind,
     onDamage(error) {
@@ -96,6 +98,7 @@ function openOnKafka(
     },
     ...(onUpgrade && { onUpgrade }),
   })
+  const archive = await inSlices(steps, () => clock.now())
   isOpen = true
   stack.push('the replica', () => archive.close())
   const { topics, ...access } = kafka

@@ -19,8 +19,14 @@ export interface Storage extends OpenedLog {
   searchSlices: SearchSlices
 }
 
-/** @throws BridgeError as `openLog` */
-export async function openStorage(context: StartContext): Promise<Storage> {
+/**
+ * `noteUpgrade`: called with the share of the store that is upgraded so far, where its layout is of an earlier version.
+ * @throws BridgeError as `openLog`
+ */
+export async function openStorage(
+  context: StartContext,
+  noteUpgrade: (share: number) => void,
+): Promise<Storage> {
   const { settings, clock, logger, metrics, roles, faultHooks } = context
   const opened = await openLog(
     {
@@ -31,7 +37,10 @@ export async function openStorage(context: StartContext): Promise<Storage> {
       logger,
       metrics,
       ...(faultHooks && { faultHooks }),
-      onUpgrade: ({ sequence, latest }) => logger.info('archive.upgrade', { sequence, latest }),
+      onUpgrade({ sequence, latest }) {
+        noteUpgrade(latest === 0 ? 1 : sequence / latest)
+        logger.info('archive.upgrade', { sequence, latest })
+      },
     },
     context.stack,
   )

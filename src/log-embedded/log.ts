@@ -4,9 +4,10 @@
  */
 import { join } from 'node:path'
 import type { Archive, ArchiveOptions } from '../archive/store/archive.ts'
-import { openArchive } from '../archive/store/archive.ts'
+import { openArchiveInSteps } from '../archive/store/archive.ts'
 import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
+import { atOnce, type Steps } from '../lifecycle/slices.ts'
 import { createWakeup, followStore } from '../lifecycle/wakeup.ts'
 import type { FaultHooks } from '../log/fault-hooks.ts'
 import type { Journal } from '../log/journal.ts'
@@ -43,11 +44,22 @@ export interface SqliteLogOptions {
   onRestored?: (replaced: string | null) => void
 }
 
+/** The log, and the archive that it shares its file with. */
+interface SqliteLog {
+  log: Log
+  archive: Archive
+}
+
 /**
  * Opens the log in `dataDir` and the archive that it shares its file with. Closing the log closes both.
  * @throws BridgeError `log_locked`, `log_damaged`, `log_unavailable`
  */
-export function openSqliteLog(options: SqliteLogOptions): { log: Log; archive: Archive } {
+export function openSqliteLog(options: SqliteLogOptions): SqliteLog {
+  return atOnce(openSqliteLogInSteps(options))
+}
+
+/** As `openSqliteLog`, with a step for each batch of an upgrade of the store. */
+export function* openSqliteLogInSteps(options: SqliteLogOptions): Steps<SqliteLog> {
   const { dataDir, nativeKind, clock, faultHooks, onUpgrade, onRestored } = options
   const unlock = lockDirectory(dataDir, clock)
   let archive: Archive | null = null
@@ -55,7 +67,8 @@ export function openSqliteLog(options: SqliteLogOptions): { log: Log; archive: A
     const finished = finishSwap(dataDir, clock.now())
     if (finished !== null) onRestored?.(finished.replaced)
     const path = join(dataDir, LOG_FILE)
-    archive = openArchive({ path, nativeKind, durable: true, ...(onUpgrade && { onUpgrade }) })
+    const store = { path, nativeKind, durable: true, ...(onUpgrade && { onUpgrade }) }
+    archive = yield* openArchiveInSteps(store)
     return { log: logOver(archive, { clock, faultHooks, unlock }), archive }
   } catch (error) {
     archive?.close()

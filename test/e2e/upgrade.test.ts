@@ -2,6 +2,7 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { openArchive } from '../../src/archive/store/archive.ts'
 import { MINUTE_MS } from '../../src/core/durations.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
@@ -9,6 +10,7 @@ import {
   ADMIN_TOKEN,
   type BridgeProcess,
   bridgeEnv,
+  readyLine,
   startBridge,
   startCommand,
   temporaryDirectory,
@@ -22,6 +24,7 @@ import {
   setLayout,
 } from '../support/product/earlier-builds.ts'
 import { listed, readUpTo } from '../support/product/market-reading.ts'
+import { eventAt } from '../support/store.ts'
 import { comeToRest, createReaders, startReaders } from '../support/streams/flood-readers.ts'
 import { epochLog, judgeReaders } from '../support/streams/reader-verdict.ts'
 import { askEndpoints, LOCAL_RECEIVERS, sequencesOf } from '../support/webhooks/endpoint-api.ts'
@@ -30,6 +33,8 @@ import { compare } from '../support/worlds/completeness.ts'
 
 const KEPT = { missing: 0, announced: 0, foreign: 0, disordered: 0, untold: 0, broken: [] }
 const READERS = { seed: 5, readers: 8, cuts: 0, speed: 1 }
+/** Events that take seconds to lay out. */
+const LARGE = 20_000
 /** Of the market's morning, at each step: less than two pages of items. */
 const STEP_MS = 2 * MINUTE_MS
 
@@ -100,6 +105,37 @@ describe('an embedded store', () => {
     expect(meta.paging.itemTotal).toBe(new Set(read.map(({ data }) => data.guid)).size)
     expect(await after.stop()).toBe(0)
     expect(await refusal(earlier, env)).toContain('the store has version 3')
+  }, 120_000)
+
+  it('of an older layout that is large is seen to live while it is laid out anew', async () => {
+    using directory = temporaryDirectory()
+    const path = join(directory.path, 'bridge.db')
+    const archive = openArchive({ path, nativeKind: 'Native', durable: false })
+    for (let sequence = 1; sequence <= LARGE; sequence += 1000)
+      archive.append(Array.from({ length: 1000 }, (_, at) => eventAt(sequence + at)))
+    archive.close()
+    setLayout(path, 2)
+    const [port] = await freePorts(1)
+    const extra = { BRIDGE_ROLES: 'api', BRIDGE_OPS_PORT: String(port) }
+    const env = bridgeEnv({ url: 'http://127.0.0.1:9/v2', key: 'none' }, directory.path, extra)
+    const command = startCommand(['run'], env)
+    onTestFinished(async () => void (await command.stop('SIGKILL')))
+    const ready = readyLine(command).then(() => 'ready')
+    const ops = `http://127.0.0.1:${port}`
+    const [alive, unready] = await eventually(
+      // Refused before the listener is open.
+      () => Promise.all([fetch(`${ops}/healthz`), fetch(`${ops}/readyz`)]).catch(() => []),
+      ({ length }) => length > 0,
+    )
+    expect([alive?.status, unready?.status]).toEqual([200, 503])
+    expect(await unready?.json()).toEqual({ ready: false, checks: { log: false, copy: 0, running: true } })
+    expect(command.stdout()).toBe('')
+    expect(await ready).toBe('ready')
+    await eventually(
+      () => fetch(`${ops}/readyz`),
+      ({ status }) => status === 200,
+    )
+    expect(await command.stop()).toBe(0)
   }, 120_000)
 
   it('of a later layout is refused by an earlier build, which goes on from a backup in a new epoch', async () => {

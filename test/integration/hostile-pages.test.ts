@@ -11,6 +11,7 @@ import { createCalendar } from '../../src/core/calendar/calendar.ts'
 import { plans } from '../../src/core/plans.ts'
 import { createIngest } from '../../src/ingest/ingest.ts'
 import { sleep, systemChance, systemClock } from '../../src/lifecycle/clock.ts'
+import { atOnce } from '../../src/lifecycle/slices.ts'
 import type { Log } from '../../src/log/log.ts'
 import { openSqliteLog } from '../../src/log-embedded/log.ts'
 import { openKafkaLog } from '../../src/log-kafka/log.ts'
@@ -60,13 +61,15 @@ function openOnKafka(dataDir: string): OpenLog {
   const log = openKafkaLog(kafkaLogOptions(brokers ?? []))
   return {
     log,
-    archive: openReplica({
-      dataDir,
-      nativeKind: 'Native',
-      onDamage(error) {
-        throw error
-      },
-    }),
+    archive: atOnce(
+      openReplica({
+        dataDir,
+        nativeKind: 'Native',
+        onDamage(error) {
+          throw error
+        },
+      }),
+    ),
     shared: false,
   }
 }

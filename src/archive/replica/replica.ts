@@ -5,7 +5,8 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { BridgeError, isBridgeError } from '../../errors.ts'
-import { type Archive, type ArchiveOptions, openArchive } from '../store/archive.ts'
+import type { Steps } from '../../lifecycle/slices.ts'
+import { type Archive, type ArchiveOptions, openArchiveInSteps } from '../store/archive.ts'
 
 const FILE = 'copy.db'
 /** Suffixes of the database file and of those that SQLite keeps beside it. */
@@ -20,12 +21,12 @@ export interface ReplicaOptions extends Pick<ArchiveOptions, 'nativeKind' | 'onU
 }
 
 /**
- * Opens the replica in the directory; creates an empty one where there is none, or where the one found is damaged or was
+ * Opens the replica in the directory, in the steps of `openArchiveInSteps`; creates an empty one where there is none, or where the one found is damaged or was
  * written by a newer version. If damage shows only later, the files are deleted while the open replica serves what is
  * readable, and the next start fills a new one.
  * @throws BridgeError `log_unavailable` when the directory cannot be written
  */
-export function openReplica({ dataDir, onDamage, ...options }: ReplicaOptions): Archive {
+export function* openReplica({ dataDir, onDamage, ...options }: ReplicaOptions): Steps<Archive> {
   const path = join(dataDir, FILE)
   const discard = (error: BridgeError): void => {
     onDamage(deletedReplica(error))
@@ -36,20 +37,21 @@ export function openReplica({ dataDir, onDamage, ...options }: ReplicaOptions): 
     if (isWatched) discard(error)
     isWatched = false
   }
-  const open = (): Archive => openArchive({ ...options, path, durable: false, onDamage: onDamageFound })
-  const archive = openOrDiscard(open, path, discard) ?? open()
+  const open = (): Steps<Archive> =>
+    openArchiveInSteps({ ...options, path, durable: false, onDamage: onDamageFound })
+  const archive = (yield* openOrDiscard(open, path, discard)) ?? (yield* open())
   isWatched = true
   return archive
 }
 
 /** null when the file at `path` was damaged and has been deleted. */
-function openOrDiscard(
-  open: () => Archive,
+function* openOrDiscard(
+  open: () => Steps<Archive>,
   path: string,
   discard: (error: BridgeError) => void,
-): Archive | null {
+): Steps<Archive | null> {
   try {
-    return open()
+    return yield* open()
   } catch (error) {
     if (!isBridgeError(error, 'log_damaged') || !existsSync(path)) throw error
     discard(error)

@@ -5,6 +5,7 @@
 import { encodeCursor } from '../../core/cursor.ts'
 import { type Committed, eventIdOf } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
+import { atOnce, type Steps } from '../../lifecycle/slices.ts'
 import type { EarlierEpochs } from '../../log/events.ts'
 import type { Database } from '../../storage/database.ts'
 import { openDatabase } from '../../storage/database.ts'
@@ -44,11 +45,16 @@ export interface ArchiveOptions {
 
 /** Opens or creates the archive. A file of the current version is opened without a scan, however large. */
 export function openArchive(options: ArchiveOptions): Archive {
+  return atOnce(openArchiveInSteps(options))
+}
+
+/** As `openArchive`, with a step for each batch of an upgrade. */
+export function* openArchiveInSteps(options: ArchiveOptions): Steps<Archive> {
   const db = openDatabase(options)
   try {
     ensureSchema(db)
-    finishUpgrade(db, options.nativeKind, options.onUpgrade)
-    catchUpLinks(db, options.onUpgrade)
+    yield* finishUpgrade(db, options.nativeKind, options.onUpgrade)
+    yield* catchUpLinks(db, options.onUpgrade)
     return archiveOver(db, options.nativeKind)
   } catch (error) {
     db.close()

@@ -4,6 +4,7 @@
  */
 import { readDisclosure } from '../../core/disclosure.ts'
 import { companyKey, type Facts } from '../../core/filter/facts.ts'
+import type { Steps } from '../../lifecycle/slices.ts'
 import type { Database } from '../../storage/database.ts'
 import { learnDirectory } from './directory.ts'
 import { learnGapId } from './gap-ids.ts'
@@ -24,18 +25,22 @@ export function markLinks(db: Database, sequence: number): void {
   for (const name of [MARK, ...OLDER_MARKS]) mark.run(name, sequence)
 }
 
-/** Stores the rows that are missing; half a minute for a million events. */
-export function catchUpLinks(
+/** Stores the rows that are missing, a batch a step; half a minute for a million events. */
+export function* catchUpLinks(
   db: Database,
   report: (progress: { sequence: number; latest: number }) => void = () => {},
-): void {
+): Steps<void> {
   const latest =
     db.prepare<{ high: number | null }>('SELECT max(sequence) AS high FROM facts').get()?.high ?? 0
   const mark = db.prepare<{ sequence: number }>('SELECT sequence FROM issuers WHERE identifier = ?').get(MARK)
   let done = mark?.sequence ?? 0
   if (done >= latest) return
   report({ sequence: done, latest })
-  while (done < latest) done = db.transaction(() => learnBatch(db, done))
+  while (done < latest) {
+    const before = done
+    done = db.transaction(() => learnBatch(db, before))
+    yield
+  }
   report({ sequence: done, latest })
 }
 

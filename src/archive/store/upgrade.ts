@@ -2,6 +2,7 @@
  * Upgrades an archive file of an older version: rebuilds all derived tables, such as indexes, from the stored events, which
  * stay as they are. Each batch is a transaction that records its progress, so a kill costs one batch.
  */
+import type { Steps } from '../../lifecycle/slices.ts'
 import type { Database } from '../../storage/database.ts'
 import { markLinks } from './catch-up.ts'
 import { insertDerived, readUnderived } from './record.ts'
@@ -26,15 +27,15 @@ export interface UpgradeProgress {
 }
 
 /**
- * Completes a pending upgrade, if there is one; about a minute for a million events.
+ * Completes a pending upgrade, if there is one, a batch a step; about a minute for a million events.
  * @throws BridgeError as `Database`; finished batches stay
  */
-export function finishUpgrade(
+export function* finishUpgrade(
   db: Database,
   nativeKind: string,
   report: (progress: UpgradeProgress) => void = () => {},
   pace = PACE,
-): void {
+): Steps<void> {
   let done = derivedThrough(db)
   if (done === null) return
   const latest =
@@ -46,6 +47,7 @@ export function finishUpgrade(
       report({ sequence: next, latest })
       done = next
     }
+    yield
   }
   db.transaction(() => setDerivedThrough(db, null))
 }

@@ -7,6 +7,7 @@ import { finishUpgrade, type UpgradeProgress } from '../../../src/archive/store/
 import type { Committed } from '../../../src/core/event.ts'
 import { encodeAttributes } from '../../../src/core/event.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { atOnce } from '../../../src/lifecycle/slices.ts'
 import { type Database, openDatabase } from '../../../src/storage/database.ts'
 import { temporaryDirectory } from '../../support/bridge-process.ts'
 import { EPOCH, eventWith, gapAt, inPlace, memoryArchive, START_MS } from '../samples.ts'
@@ -132,7 +133,7 @@ describe('a store of the previous version', () => {
         if (reports > stopAfter) throw new Error('stopped')
       }
       const pace = { batchEvents: 2, reportEvents: 2 }
-      expect(() => finishUpgrade(db, 'Native', stop, pace)).toThrow('stopped')
+      expect(() => atOnce(finishUpgrade(db, 'Native', stop, pace))).toThrow('stopped')
       expect(derivedThrough(db)).toBeGreaterThan(40)
       db.close()
       const archive = openArchive({ path, nativeKind: 'Native', durable: false })
