@@ -1,12 +1,15 @@
 /**
- * Detects clients that take nothing of what was written to them for 30 s, by looking at their sockets twice a second. Node's
+ * Detects clients that take nothing of what was written to them for about 30 s, by looking at their sockets twice a second. Node's
  * own time-out of a socket starts anew where its first look finds any progress, so it can take twice its time.
  */
 import type { Clock } from '../../lifecycle/clock.ts'
 
 const LOOK_MS = 500
-/** Looks at which a client has taken nothing since the one before: it is gone 30 to 30.5 s after the last byte. */
-const IDLE_LOOKS = 60
+/**
+ * Looks at which a client has taken nothing since the one before: it stalls 29 to 29.5 s after the last byte. So it is gone
+ * by about 30 s, for a WebSocket has a second to answer its close.
+ */
+const IDLE_LOOKS = 58
 
 /** The part of a socket that is looked at. `_handle` is no documented part of Node; its own time-out reads the same. */
 export interface WatchedSocket {
@@ -48,12 +51,15 @@ export class StallWatch {
 
   #cancel = (): void => {}
 
-  #arm(): void {
+  /** The next look comes sooner by what the last was late: 58 late looks must not add up. */
+  #arm(lateMs = 0): void {
     this.#cancel()
-    this.#cancel = this.#clock.after(LOOK_MS, () => this.#look())
+    const delayMs = Math.min(LOOK_MS, Math.max(LOOK_MS / 2, LOOK_MS - lateMs))
+    const dueMs = this.#clock.now() + delayMs
+    this.#cancel = this.#clock.after(delayMs, () => this.#look(this.#clock.now() - dueMs))
   }
 
-  #look(): void {
+  #look(lateMs: number): void {
     for (const watched of this.#watched) {
       const taken = bytesTaken(watched.socket)
       const isIdle = watched.socket.writableLength > 0 && taken === watched.taken
@@ -63,7 +69,7 @@ export class StallWatch {
       this.#watched.delete(watched)
       watched.onStalled()
     }
-    if (this.#watched.size > 0) this.#arm()
+    if (this.#watched.size > 0) this.#arm(lateMs)
   }
 }
 
