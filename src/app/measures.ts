@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { PublishedDay } from '../archive/days.ts'
 import type { OpsOptions } from '../http/ops.ts'
 import type { Ingest } from '../ingest/ingest.ts'
+import { lastBackupMs } from '../log-embedded/backup-note.ts'
 import type { Health } from '../obs/health.ts'
 import { dayStates } from '../obs/metrics.ts'
 import { type ReadinessCheck, storeFiles } from '../obs/process-metrics.ts'
@@ -35,6 +36,7 @@ export function scrapedMetrics(
       metrics.ready.set({ check: check as ReadinessCheck }, Number(outcome))
     }
     measureReplica(context, storage)
+    metrics.itemsRejectedKept.set(known(() => storage.log.rejectedKept?.() ?? null))
     measureDisk(context)
     measureCertificates(context)
     measureDays(context, ingest?.days() ?? null)
@@ -74,6 +76,7 @@ function measureDays({ metrics }: StartContext, days: readonly PublishedDay[] | 
 function measureDisk({ metrics, settings: { dataDir } }: StartContext): void {
   const volume = known(() => statfsSync(dataDir))
   metrics.dataFree.set(volume === null ? null : volume.bavail * volume.bsize)
+  metrics.backupLastSuccess.set(known(() => lastBackupMs(dataDir) / 1000))
   for (const file of storeFiles) {
     metrics.storeBytes.set(
       { file },

@@ -50,8 +50,7 @@ export interface OpenLogOptions {
   onUpgrade?: NonNullable<ArchiveOptions['onUpgrade']>
   /** Of the log on Kafka; only tests give one. */
   faultHooks?: FaultHooks
-  /** Of the log on Kafka. */
-  metrics: Pick<Metrics, 'kafkaRequests' | 'kafkaConnections'>
+  metrics: Metrics
 }
 
 /**

@@ -4,6 +4,9 @@ import { closeSync, fsyncSync, openSync } from 'node:fs'
 /** The file of the embedded log. */
 export const LOG_FILE = 'bridge.db'
 
+/** What `bridge backup` leaves in a data directory: when the last backup was taken. */
+export const BACKUP_NOTE = 'backup.json'
+
 /** Suffixes of a database and of the files that SQLite keeps beside it. */
 export const DATABASE_SUFFIXES = ['', '-wal', '-shm'] as const
 

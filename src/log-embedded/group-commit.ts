@@ -3,6 +3,7 @@
  * transactions.
  */
 import type { Clock } from '../lifecycle/clock.ts'
+import type { Metrics } from '../obs/metrics.ts'
 import type { Database } from '../storage/database.ts'
 
 /** Shortest time between the starts of two transactions, ms: at most a hundred disk flushes a second. */
@@ -37,13 +38,17 @@ export interface StoreParts {
 }
 
 interface Waiting {
+  sinceMs: number
   write(): void
   resolve(): void
   reject(error: unknown): void
 }
 
+/** What is measured of the queue. */
+export type GroupCommitMetrics = Pick<Metrics, 'groupCommitWaiting' | 'groupCommitWait'>
+
 /** An empty queue. */
-export function createGroupCommit(db: Database, clock: Clock): GroupCommit {
+export function createGroupCommit(db: Database, clock: Clock, metrics?: GroupCommitMetrics): GroupCommit {
   let waiting: Waiting[] = []
   let lastMs = Number.NEGATIVE_INFINITY
   /** Mean duration of a transaction. */
@@ -76,6 +81,7 @@ export function createGroupCommit(db: Database, clock: Clock): GroupCommit {
     waiting = []
     if (group.length === 0) return
     lastMs = clock.now()
+    metrics?.groupCommitWaiting.set({}, 0)
     try {
       runTogether(group)
     } catch (error) {
@@ -84,16 +90,21 @@ export function createGroupCommit(db: Database, clock: Clock): GroupCommit {
       else for (const one of group) runAlone(one)
       return
     } finally {
-      tookUntil(clock.now())
+      const nowMs = clock.now()
+      tookUntil(nowMs)
+      for (const { sinceMs } of group)
+        metrics?.groupCommitWait.observe({}, Math.max(0, nowMs - sinceMs) / 1000)
     }
     for (const { resolve } of group) resolve()
   }
   return {
     run(write) {
       return new Promise((resolve, reject) => {
-        waiting.push({ write, resolve, reject })
+        const nowMs = clock.now()
+        waiting.push({ sinceMs: nowMs, write, resolve, reject })
+        metrics?.groupCommitWaiting.set({}, waiting.length)
         // The clock may have been set back.
-        const delayMs = Math.min(apartMs(), Math.max(0, lastMs + apartMs() - clock.now()))
+        const delayMs = Math.min(apartMs(), Math.max(0, lastMs + apartMs() - nowMs))
         cancel ??= clock.after(delayMs, flush)
       })
     },

@@ -17,7 +17,7 @@ import type { Table } from '../log/tables.ts'
 import { fencedError } from '../log-shared/fenced.ts'
 import { createLocalRequests } from '../log-shared/local-requests.ts'
 import { LOG_FILE } from './files.ts'
-import { createGroupCommit } from './group-commit.ts'
+import { createGroupCommit, type GroupCommitMetrics } from './group-commit.ts'
 import { createSqliteJournal } from './journal.ts'
 import { lockDirectory, type Unlock } from './lock.ts'
 import { finishSwap } from './restore-swap.ts'
@@ -29,6 +29,7 @@ import {
   readRejectedPage,
   readSqliteRejectedHashes,
   rejectedDropped,
+  rejectedKept,
 } from './writer-tables.ts'
 
 /** How the embedded log is opened. */
@@ -39,6 +40,7 @@ export interface SqliteLogOptions {
   nativeKind: string
   clock: Clock
   faultHooks?: FaultHooks
+  metrics?: GroupCommitMetrics
   onUpgrade?: NonNullable<ArchiveOptions['onUpgrade']>
   /** Called when this opening has completed a restore that was killed, with the directory of the files that it replaced. */
   onRestored?: (replaced: string | null) => void
@@ -60,7 +62,7 @@ export function openSqliteLog(options: SqliteLogOptions): SqliteLog {
 
 /** As `openSqliteLog`, with a step for each batch of an upgrade of the store. */
 export function* openSqliteLogInSteps(options: SqliteLogOptions): Steps<SqliteLog> {
-  const { dataDir, nativeKind, clock, faultHooks, onUpgrade, onRestored } = options
+  const { dataDir, nativeKind, clock, faultHooks, metrics, onUpgrade, onRestored } = options
   const unlock = lockDirectory(dataDir, clock)
   let archive: Archive | null = null
   try {
@@ -69,7 +71,7 @@ export function* openSqliteLogInSteps(options: SqliteLogOptions): Steps<SqliteLo
     const path = join(dataDir, LOG_FILE)
     const store = { path, nativeKind, durable: true, ...(onUpgrade && { onUpgrade }) }
     archive = yield* openArchiveInSteps(store)
-    return { log: logOver(archive, { clock, faultHooks, unlock }), archive }
+    return { log: logOver(archive, { clock, faultHooks, metrics, unlock }), archive }
   } catch (error) {
     archive?.close()
     unlock()
@@ -80,11 +82,21 @@ export function* openSqliteLogInSteps(options: SqliteLogOptions): Steps<SqliteLo
 /** The log in the file of that archive. Closing it closes the archive and calls `unlock`. */
 export function logOver(
   archive: Archive,
-  { clock, faultHooks, unlock }: { clock: Clock; faultHooks?: FaultHooks | undefined; unlock?: Unlock },
+  {
+    clock,
+    faultHooks,
+    metrics,
+    unlock,
+  }: {
+    clock: Clock
+    faultHooks?: FaultHooks | undefined
+    metrics?: GroupCommitMetrics | undefined
+    unlock?: Unlock
+  },
 ): Log {
   const { db } = archive
   ensureLogTables(db)
-  const commits = createGroupCommit(db, clock)
+  const commits = createGroupCommit(db, clock, metrics)
   const wakeup = createWakeup()
   const closing = new AbortController()
   const closed = closing.signal
@@ -126,6 +138,10 @@ export function logOver(
     async rejectedPage(page) {
       open()
       return readRejectedPage(db, page)
+    },
+    rejectedKept() {
+      open()
+      return rejectedKept(db)
     },
     rejectedDropped() {
       open()

@@ -4,7 +4,7 @@
  */
 import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { DATA_FILES, DATABASE_SUFFIXES } from './files.ts'
+import { BACKUP_NOTE, DATA_FILES, DATABASE_SUFFIXES } from './files.ts'
 
 /** The rights of group and others in a file's mode. */
 const OF_OTHERS = 0o077
@@ -12,7 +12,7 @@ const OF_OTHERS = 0o077
 export const PRIVATE_DIRECTORY = 0o700
 /** The lock, and the note that names its holder. */
 const LOCK_FILES = [...DATABASE_SUFFIXES.map((suffix) => `lock.db${suffix}`), 'lock.db-journal', 'owner.json']
-const OWN_FILES: readonly string[] = [...DATA_FILES, ...LOCK_FILES]
+const OWN_FILES: readonly string[] = [...DATA_FILES, ...LOCK_FILES, BACKUP_NOTE]
 
 /**
  * Takes the rights of other users away from the product's files, and from the directory where it holds nothing else. What

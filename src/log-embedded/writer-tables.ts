@@ -99,6 +99,12 @@ export function rejectedDropped(db: Database): number {
   return (first ?? 1) - 1
 }
 
+/** How many rejected items are stored. Only the oldest are ever deleted. */
+export function rejectedKept(db: Database): number {
+  const kept = 'SELECT coalesce(max(id) - min(id) + 1, 0) AS count FROM rejected'
+  return db.prepare<{ count: number }>(kept).get()?.count ?? 0
+}
+
 /** Rejected items before a place, the newest first. */
 export function readRejectedPage(db: Database, { before, limit, mostBytes }: RejectedPage): KeptRejected[] {
   const found: KeptRejected[] = []

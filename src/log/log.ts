@@ -40,6 +40,8 @@ export interface Log {
   oldest(signal: AbortSignal): Promise<number | null>
   /** Rejected items before a place, the newest first; empty at the end. */
   rejectedPage(page: RejectedPage): Promise<KeptRejected[]>
+  /** How many rejected items the log has. Absent where counting them would take reading them. */
+  rejectedKept?(): number
   /** How many rejected items the log no longer has, because it keeps only so many or so old ones. Absent where it cannot know. */
   rejectedDropped?(): number
   /**

@@ -4,9 +4,12 @@
 import type { Instruments } from './instruments.ts'
 
 /** How a commit ended. */
-export const commitOutcomes = ['committed', 'aborted', 'fenced', 'unknown'] as const
+export const commitOutcomes = ['committed', 'fenced', 'unknown'] as const
 
-/** Requests of Kafka's protocol that the log sends; `other` are those of rare commands. */
+/** What became of a commit with an unknown outcome. */
+export const resolvedOutcomes = ['committed', 'aborted'] as const
+
+/** Requests of Kafka's protocol that the log sends; `other`: the handshake of a connection, and rare ones. */
 export const kafkaApis = [
   'produce',
   'fetch',
@@ -54,7 +57,27 @@ export function logMetrics(make: Instruments) {
       '1 from a write with an unknown outcome until the leader has read what became of it, else 0.',
       {},
     ),
+    commitsResolved: make.counter(
+      'commit_resolved_total',
+      'Commits with an unknown outcome of which the leader has read afterwards what became of them. Items of `committed` ones count in bridge_items_total from then on, in no latency; those of `aborted` ones are fetched again.',
+      { outcome: resolvedOutcomes },
+    ),
     commitDuration: make.histogram('commit_duration_seconds', 'Duration of a commit.', {}, FAST),
+    groupCommitWaiting: make.gauge(
+      'group_commit_waiting',
+      'Writes of tables, shards and journals of the embedded log that wait for the next transaction.',
+      {},
+    ),
+    groupCommitWait: make.histogram(
+      'group_commit_wait_seconds',
+      'From when such a write was asked for until it was durable or had failed.',
+      {},
+      FAST,
+    ),
+    itemsRejectedKept: make.knownGauge(
+      'items_rejected_kept',
+      'Rejected items that the embedded log keeps; absent on Kafka, where they lie in a topic.',
+    ),
     logSequence: make.gauge('log_sequence', 'Sequence of the newest event that this process knows.', {}),
     followerLagEvents: make.gauge(
       'follower_lag_events',

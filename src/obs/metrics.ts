@@ -339,6 +339,11 @@ function webhookMetrics(make: Instruments) {
       'Dead webhook deliveries forgotten because their tenant had too many delivery rows. A replay by time or id still sends them.',
       {},
     ),
+    webhookDisabled: make.counter(
+      'webhook_disabled_total',
+      'Webhook endpoints that the bridge disabled: `gone`, they answered 410; `failing`, for five days.',
+      { reason: ['gone', 'failing'] },
+    ),
     webhookEndpoints: make.gauge('webhook_endpoints', 'Webhook endpoints, by status.', {
       status: endpointStatuses,
     }),

@@ -61,6 +61,10 @@ export function processMetrics(make: Instruments) {
       "When the first certificate expires of the listener's chain, of the authorities of Kafka and of the certificate for Kafka, seconds since 1970; absent where none is set.",
       { certificate: certificateNames },
     ),
+    backupLastSuccess: make.knownGauge(
+      'backup_last_success_timestamp_seconds',
+      'When the last backup of this data directory by `bridge backup` was taken, seconds since 1970; absent where there was none.',
+    ),
     storeBytes: make.knownGauges(
       'store_bytes',
       'Size of each file of the data directory that is there; `-wal` is the write-ahead log of the file before it.',

@@ -123,7 +123,11 @@ export function wireWebhooks(options: WebhookWiringOptions, stack: ReleaseStack)
     ? new Webhooks({
         ...shared,
         measureShards: account.measure,
-        disable: replays.disable,
+        disable: async (endpoint, reason) => {
+          const isDisabled = await replays.disable(endpoint, reason)
+          if (isDisabled) metrics.webhookDisabled.add({ reason })
+          return isDisabled
+        },
         notify: replays.notify,
       })
     : null

@@ -9,7 +9,7 @@ import { readRunbooks } from '../support/monitoring/runbooks.ts'
 
 const runbooks = readRunbooks()
 /** What is on a machine besides the bridge. */
-const TOOLS = /^(df|du|timedatectl|dmesg)\b/
+const TOOLS = /^(df|du|timedatectl|dmesg|systemctl list-timers)\b/
 
 test('each command of the bridge in a runbook exists, with its verb and flags', async () => {
   const named = runbooks.flatMap(({ commands: lines, text }) => [
@@ -42,7 +42,7 @@ test('each log event that a runbook names is one of the program', () => {
   const named = runbooks.flatMap(({ text }) =>
     [...text.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, name = '']) => name),
   )
-  const files = /\.(db|md|ts)$/
+  const files = /\.(db|json|md|ts)$/
   const unknown = named.filter((name) => !files.test(name) && !Object.hasOwn(logEvents, name))
   expect(named.length).toBeGreaterThan(8)
   expect(unknown).toEqual([])

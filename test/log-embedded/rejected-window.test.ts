@@ -6,6 +6,7 @@ import {
   hashesWithin,
   readRejectedPage,
   rejectedDropped,
+  rejectedKept,
   writeRejected,
 } from '../../src/log-embedded/writer-tables.ts'
 import { openDatabase } from '../../src/storage/database.ts'
@@ -43,10 +44,11 @@ test('the newest rejected items are stored, and the oldest ones go once there ar
   const db = openDatabase({ path: ':memory:', durable: false })
   ensureLogTables(db)
   const most = { count: 4, bytes: 1000 }
+  expect(rejectedKept(db)).toBe(0)
   for (const n of [0, 3, 6]) writeRejected(db, [itemOf(n), itemOf(n + 1), itemOf(n + 2)], most)
   const newest = () => readRejectedPage(db, { before: null, limit: 9, mostBytes: 1e9 })
   expect(newest().map(({ place: _, ...item }) => item)).toEqual([8, 7, 6, 5].map(itemOf))
-  expect(rejectedDropped(db)).toBe(5)
+  expect([rejectedDropped(db), rejectedKept(db)]).toEqual([5, 4])
   writeRejected(db, [], { count: 1, bytes: 1 })
   expect(newest()).toHaveLength(4)
   db.close()

@@ -9,11 +9,13 @@ import type { Log } from '../../src/log/log.ts'
 import type { Shard } from '../../src/log/shards.ts'
 import { APART_MS, createGroupCommit, MOST_APART_MS } from '../../src/log-embedded/group-commit.ts'
 import { openSqliteLog } from '../../src/log-embedded/log.ts'
+import { createMetrics } from '../../src/obs/metrics.ts'
 import { openDatabase } from '../../src/storage/database.ts'
 import { describeJournals, journalled } from '../log/journals.ts'
 import { beginOwning, foundBy, putRow, type Row } from '../log/owning.ts'
 import { describeRetention } from '../log/retention.ts'
 import { describeShards } from '../log/shards.ts'
+import { metric } from '../support/metric.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
 const folders: string[] = []
@@ -200,6 +202,27 @@ describe('group commit', () => {
     clock.advance(0)
     await first
     expect(isSoon).toBe(true)
+    db.close()
+  })
+
+  it('measures how many writes wait, and how long each did, whether it was written or not', async () => {
+    const db = openDatabase({ path: ':memory:', durable: false })
+    db.exec('CREATE TABLE words(word TEXT PRIMARY KEY)')
+    const clock = createManualClock()
+    const metrics = createMetrics({ version: '0' })
+    const commits = createGroupCommit(db, clock, metrics)
+    const put = (word: string): Promise<void> =>
+      commits.run(() => db.prepare('INSERT INTO words(word) VALUES (?)').run(word))
+    await Promise.all([put('a'), clock.advance(0)])
+    const later = [put('a'), put('b')]
+    clock.advance(5)
+    expect(await metric({ metrics }, 'group_commit_waiting')).toBe(2)
+    clock.advance(5)
+    await Promise.allSettled(later)
+    expect(await metric({ metrics }, 'group_commit_waiting')).toBe(0)
+    expect(await metric({ metrics }, 'group_commit_wait_seconds_count')).toBe(3)
+    expect(await metric({ metrics }, 'group_commit_wait_seconds_bucket{le="0.005"}')).toBe(1)
+    expect(await metric({ metrics }, 'group_commit_wait_seconds_bucket{le="0.01"}')).toBe(3)
     db.close()
   })
 

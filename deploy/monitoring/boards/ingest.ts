@@ -93,6 +93,14 @@ export const ingest: Board = {
         },
         {
           kind: 'graph',
+          title: 'Rejected items that are kept',
+          about: 'Of the embedded log: at most 20,000, and as old as events may be.',
+          unit: 'short',
+          log: 'embedded',
+          queries: [byInstallation('max', 'bridge_items_rejected_kept')],
+        },
+        {
+          kind: 'graph',
           title: "Items ahead of upstream's present",
           about: 'Published in an hour although their time lies more than a minute ahead.',
           unit: 'short',

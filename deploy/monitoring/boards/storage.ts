@@ -35,6 +35,13 @@ export const storage: Board = {
         },
         {
           kind: 'graph',
+          title: 'Unknown outcomes that were resolved, an hour',
+          about: 'By what the leader found in the log afterwards. Items of aborted ones are fetched again.',
+          unit: 'short',
+          queries: [hourOf('bridge_commit_resolved_total', 'outcome')],
+        },
+        {
+          kind: 'graph',
           title: 'Duration of a commit',
           about: 'The line is the objective of 99.9 %.',
           unit: 's',
@@ -56,6 +63,28 @@ export const storage: Board = {
           about: 'Events in the log that the replica does not have yet.',
           unit: 'short',
           queries: [byProcess('bridge_follower_lag_events')],
+        },
+      ],
+    },
+    {
+      title: 'Embedded log',
+      panels: [
+        {
+          kind: 'graph',
+          title: 'Wait of writes for their transaction',
+          about:
+            'Of tables, shards and journals: until durable. Usually at most 10 ms, on a slow disk 60 ms, and its write.',
+          unit: 's',
+          log: 'embedded',
+          queries: quantilesOf('bridge_group_commit_wait_seconds'),
+        },
+        {
+          kind: 'graph',
+          title: 'Writes that wait',
+          about: 'For the next transaction.',
+          unit: 'short',
+          log: 'embedded',
+          queries: [byProcess('bridge_group_commit_waiting')],
         },
       ],
     },
@@ -124,6 +153,15 @@ export const storage: Board = {
           unit: 'bytes',
           limit: limitOf('BridgeDiskLow'),
           queries: [byProcess('bridge_data_free_bytes')],
+        },
+        {
+          kind: 'number',
+          title: 'Since the last backup',
+          about: 'By `bridge backup`. Nothing is shown where there was none.',
+          unit: 's',
+          limit: limitOf('BridgeBackupOld'),
+          log: 'embedded',
+          queries: [byProcess('(time() - bridge_backup_last_success_timestamp_seconds)')],
         },
       ],
     },

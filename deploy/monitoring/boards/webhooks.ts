@@ -105,6 +105,13 @@ export const webhooks: Board = {
         },
         {
           kind: 'graph',
+          title: 'Endpoints that the bridge disabled, an hour',
+          about: '`gone`: they answered 410. `failing`: for five days.',
+          unit: 'short',
+          queries: [hourOf('bridge_webhook_disabled_total', 'reason')],
+        },
+        {
+          kind: 'graph',
           title: 'Forgotten deliveries, an hour',
           about:
             'Given up and no longer listed, because their tenant had too many. A replay by time or id still sends them.',

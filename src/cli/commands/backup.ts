@@ -4,6 +4,7 @@
  */
 import { BridgeError } from '../../errors.ts'
 import { type Backup, backUp } from '../../log-embedded/backup.ts'
+import { noteBackup } from '../../log-embedded/backup-note.ts'
 import { examineSettings } from '../../settings/settings.ts'
 import { command } from '../terminal/command.ts'
 import { bytesText, counted } from '../terminal/text.ts'
@@ -30,7 +31,7 @@ const SPEC = {
 } as const
 
 /** Prints what was backed up. Rejects when there is no log, or the copy fails the check. */
-export const backupCommand = command(SPEC, async ({ values, words }, { stdout, clock, env }) => {
+export const backupCommand = command(SPEC, async ({ values, words }, { stdout, stderr, clock, env }) => {
   const { settings, errors } = examineSettings(env)
   const wrong = errors.filter(({ field }) => NEEDED.test(field))
   if (wrong.length > 0) {
@@ -49,6 +50,10 @@ export const backupCommand = command(SPEC, async ({ values, words }, { stdout, c
     )
   }
   const backup = await backUp({ dataDir: settings.dataDir, target: words[0] ?? '', clock })
+  const fault = noteBackup(settings.dataDir, backup)
+  if (fault !== null) {
+    stderr(`the backup is good, but its time could not be noted for the metrics of the bridge: ${fault}`)
+  }
   stdout(values.json === true ? JSON.stringify(backup) : backupLine(backup))
 })
 

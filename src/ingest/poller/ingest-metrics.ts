@@ -3,7 +3,7 @@
  * the leader knows has a series only while this process leads.
  */
 import { traceOfJourney } from '../../archive/journeys.ts'
-import type { Committed } from '../../core/event.ts'
+import type { Committed, NewEvent } from '../../core/event.ts'
 import { AMENDED, GAP_FILLED, GAP_OPENED, isGap } from '../../core/event.ts'
 import type { Purpose } from '../../core/purpose.ts'
 import { type Quota, quotaAt } from '../../governor/quota/ledger.ts'
@@ -17,6 +17,8 @@ import {
   type PageOutcome,
   type QueuedCommit,
 } from '../machine/state.ts'
+import type { PollerCommit } from '../writer-state/poller-writer.ts'
+import { createUnknownCommits } from './unknown-commits.ts'
 
 /** Called by the poller for each thing that happens. Its methods never throw. */
 export type Observer = ReturnType<typeof createObserver>
@@ -24,6 +26,7 @@ export type Observer = ReturnType<typeof createObserver>
 /** An observer that updates the metrics. */
 export function createObserver(metrics: Metrics, config: IngestConfig) {
   let leaderSinceMs: number | null = null
+  const unknown = createUnknownCommits()
   const { gapsOpen, pollInterval, pollLastSuccess } = metrics
   const { quotaLimit, quotaUsed, quotaRemaining, quotaReset, quotaForecast } = metrics
   const { quotaDrift, clockSkew } = metrics
@@ -51,14 +54,20 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
     for (const state of upstreamStates) metrics.upstreamState.set({ state }, null)
   }
 
-  const observeEvent = (event: Committed, purpose: Purpose, nowMs: number, skewMs: number): void => {
-    if (isGap(event.type)) {
-      const state = event.type === GAP_OPENED ? 'opened' : event.type === GAP_FILLED ? 'filled' : 'given_up'
+  const count = ({ type, late, aheadof }: Pick<NewEvent, 'type' | 'late' | 'aheadof'>): void => {
+    if (isGap(type)) {
+      const state = type === GAP_OPENED ? 'opened' : type === GAP_FILLED ? 'filled' : 'given_up'
       return metrics.gaps.add({ state })
     }
-    metrics.items.add({ disposition: event.type === AMENDED ? 'amended' : 'new' })
-    if (event.late) metrics.items.add({ disposition: 'late' })
-    if (event.aheadof !== undefined) metrics.itemsAhead.add({})
+    metrics.items.add({ disposition: type === AMENDED ? 'amended' : 'new' })
+    if (late) metrics.items.add({ disposition: 'late' })
+    if (aheadof !== undefined) metrics.itemsAhead.add({})
+  }
+  const countRejected = ({ rejected }: PollerCommit): void =>
+    metrics.items.add({ disposition: 'rejected' }, rejected?.length ?? 0)
+  const observeEvent = (event: Committed, purpose: Purpose, nowMs: number, skewMs: number): void => {
+    count(event)
+    if (isGap(event.type)) return
     const fetchedMs = Date.parse(event.recordedtime)
     const latencySeconds = (nowMs - fetchedMs) / 1000
     const trace = traceOfJourney(event.journey)
@@ -89,12 +98,13 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
     ): void {
       metrics.commits.add({ outcome: 'committed' })
       metrics.commitDuration.observe({}, (nowMs - startMs) / 1000)
-      metrics.items.add({ disposition: 'rejected' }, commit.rejected?.length ?? 0)
+      countRejected(commit)
       for (const event of events) observeEvent(event, purpose, nowMs, skewMs)
     },
     /** A commit failed: fenced by another writer, or with an unknown outcome. */
-    commitBroke(code: 'unknown' | 'fenced', durationMs: number): void {
+    commitBroke(code: 'unknown' | 'fenced', { commit }: QueuedCommit, durationMs: number): void {
       metrics.commits.add({ outcome: code })
+      if (code === 'unknown') unknown.add(commit)
       metrics.commitDuration.observe({}, durationMs / 1000)
     },
     /** Since when this process leads, ms since 1970, our clock; null: it does not, or no longer. */
@@ -108,6 +118,12 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
     /** Called with the state after each step. */
     stateChanged(state: IngestState, nowMs: number): void {
       metrics.commitUnresolved.set({}, isUnresolved(state) ? 1 : 0)
+      const resolved = unknown.resolvedBy(state)
+      if (resolved !== null) metrics.commitsResolved.add({ outcome: resolved.outcome })
+      if (resolved?.outcome === 'committed') {
+        for (const event of resolved.commit.events) count(event)
+        countRejected(resolved.commit)
+      }
       if (isInformed(state, leaderSinceMs)) showState(state, nowMs)
       else hideState()
     },

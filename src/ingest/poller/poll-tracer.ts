@@ -85,12 +85,11 @@ export class PollTracer {
         const attributes = { events: events.length, 'sequence.first': first, 'sequence.last': last }
         this.#committed(queued, { startMs, nowMs, attributes })
       },
-      commitBroke: (code, durationMs) => {
-        observer.commitBroke(code, durationMs)
+      commitBroke: (code, queued, durationMs) => {
+        observer.commitBroke(code, queued, durationMs)
         const nowMs = this.#clock.now()
-        const queued = this.#state?.committing ? this.#state.queue[0] : undefined
         const times = { startMs: nowMs - durationMs, nowMs, attributes: {} }
-        if (queued !== undefined) this.#committed(queued, { ...times, failure: code })
+        this.#committed(queued, { ...times, failure: code })
         this.#giveUp(nowMs)
       },
       leads: (sinceMs) => {

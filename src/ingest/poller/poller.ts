@@ -347,7 +347,7 @@ export class Poller {
         return { type: 'committed', writer: writer.state, nowMs }
       } catch (error) {
         const broke = this.#brokenBy(error)
-        observer.commitBroke(broke.code, this.#nowMs() - startMs)
+        observer.commitBroke(broke.code, queued, this.#nowMs() - startMs)
         return broke
       }
     })

@@ -110,6 +110,9 @@ describe('webhooks of a bridge', () => {
     )
     expect(shown.disabledReason).toBe('gone')
     expect(gone.received).toHaveLength(1)
+    const { ops } = bridge.ready
+    const metrics = await (await fetch(`${ops}/metrics`)).text()
+    expect(metrics).toMatch(/^bridge_webhook_disabled_total\{reason="gone"\} 1$/m)
   })
 
   it('come in signed batches in order to an endpoint with maxBatch, again as a whole after a failure', async () => {

@@ -96,3 +96,49 @@ test('an unknown outcome stays unresolved until the next claim has read what is 
   expect(await shown({ name: 'claiming', brokenInARow: 2 })).toBe(1)
   expect(await shown({ name: 'standby' })).toBe(0)
 })
+
+test('a commit with an unknown outcome is counted once the next claim has read what became of it', async () => {
+  const metrics = createMetrics({ version: 'test' })
+  const observer = createObserver(metrics, { weeklyQuota: 350, quotaReset: 'rolling' } as IngestConfig)
+  const events = [{ type: PUBLISHED, late: false }] as PollerCommit['events']
+  const show = (name: IngestState['name'], head: Partial<IngestState['head']>): void => {
+    const state = initialState()
+    observer.stateChanged({ ...state, name, head: { ...state.head, epoch: 'epoch001', ...head } }, 0)
+  }
+  const breaks = (commit: PollerCommit): void => {
+    observer.commitBroke('unknown', { purpose: 'poll', commit }, 5)
+    show('polling', { sequence: 7 })
+    show('claiming', { sequence: 7 })
+  }
+  const counted = async (): Promise<number[]> =>
+    Promise.all(
+      [
+        'commit_resolved_total{outcome="committed"}',
+        'commit_resolved_total{outcome="aborted"}',
+        'items_total{disposition="new"}',
+      ].map((name) => metric({ metrics }, name)),
+    )
+  show('polling', { sequence: 7 })
+  breaks({ events })
+  expect(await counted()).toEqual([0, 0, 0])
+  show('catching-up', { sequence: 8 })
+  show('polling', { sequence: 8 })
+  expect(await counted()).toEqual([1, 0, 1])
+  show('polling', { sequence: 7 })
+  breaks({ events })
+  show('catching-up', { sequence: 7 })
+  expect(await counted()).toEqual([1, 1, 1])
+  // Without events the changes of the head say it.
+  breaks({ events: [], head: { cursor: 'next' } })
+  show('catching-up', { sequence: 7, cursor: 'next' })
+  breaks({ events: [], head: { cursor: 'later' } })
+  show('catching-up', { sequence: 7, cursor: 'next' })
+  expect(await counted()).toEqual([2, 2, 1])
+  // Another process led meanwhile: what it wrote hides what became of this.
+  breaks({ events })
+  show('standby', { sequence: 0 })
+  show('catching-up', { sequence: 9 })
+  breaks({ events: [] })
+  show('catching-up', { sequence: 7 })
+  expect(await counted()).toEqual([2, 2, 1])
+})

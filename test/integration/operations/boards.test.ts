@@ -9,6 +9,7 @@ import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import {
   type BridgeProcess,
   bridgeEnv,
+  runToEnd,
   startBridge,
   temporaryDirectory,
 } from '../../support/bridge-process.ts'
@@ -38,18 +39,20 @@ describe.skipIf(!hasTool('prometheus', 'prometheus'))('the dashboards', () => {
     using plain = temporaryDirectory()
     using sealed = temporaryDirectory()
     using directory = temporaryDirectory()
-    await using bridge = await stopping(
-      startBridge(
-        bridgeEnv({ url: upstream.url, key: sandbox.key }, plain.path, {
-          ...PLAN,
-          ...LOCAL_RECEIVERS,
-          BRIDGE_INSTALLATION: 'plain',
-        }),
-      ),
-    )
+    using backups = temporaryDirectory()
+    const env = bridgeEnv({ url: upstream.url, key: sandbox.key }, plain.path, {
+      ...PLAN,
+      ...LOCAL_RECEIVERS,
+      BRIDGE_INSTALLATION: 'plain',
+    })
+    await using bridge = await stopping(startBridge(env))
     await using secured = await stopping(startBridge(securedEnv(sealed.path)))
     await using sound = await startReceiver()
     await using failing = await startReceiver((response) => response.writeHead(500).end())
+    expect(await runToEnd(['backup', join(backups.path, 'one.db')], env)).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
     for (const { url } of [sound, failing]) await askEndpoints(bridge.ready.http, 'POST', '', { url })
     using _reading = readStream(bridge)
     using _asking = askAgainAndAgain(bridge)

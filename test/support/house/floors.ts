@@ -111,7 +111,15 @@ export const floors: readonly (readonly Area[])[] = [
     {
       name: 'log-embedded',
       does: 'the log in one SQLite file, its backup and restore',
-      doors: ['backup.ts', 'lock.ts', 'log.ts', 'private-files.ts', 'restore.ts', 'retention.ts'],
+      doors: [
+        'backup-note.ts',
+        'backup.ts',
+        'lock.ts',
+        'log.ts',
+        'private-files.ts',
+        'restore.ts',
+        'retention.ts',
+      ],
     },
   ],
   [{ name: 'log-shared', does: 'what the adapters of the log have in common', doors: 'every file' }],
