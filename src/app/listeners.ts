@@ -9,7 +9,7 @@ import { createOpsApp, type OpsOptions } from '../http/ops.ts'
 import type { AnyRoute } from '../http/route.ts'
 import type { Upgrade } from '../http/upgrade.ts'
 import { createReadiness } from '../obs/health.ts'
-import type { httpCodeClasses } from '../obs/metrics.ts'
+import { type httpCodeClasses, unauthorisedCodes } from '../obs/metrics.ts'
 import type { Access } from './access.ts'
 import type { StartContext } from './context.ts'
 import type { Readers } from './readers.ts'
@@ -54,7 +54,7 @@ export async function listenPublic(
 /** Registers the series of each route; returns what counts and times their requests. */
 function countRequests(
   routes: readonly AnyRoute[],
-  { metrics: { httpRequests }, clock }: Pick<StartContext, 'metrics' | 'clock'>,
+  { metrics: { httpRequests, httpUnauthorised }, clock }: Pick<StartContext, 'metrics' | 'clock'>,
 ): OnRequest {
   const nameOf = ({ method, path }: AnyRoute): string => `${method} ${path}`
   for (const route of routes) httpRequests.addRoute(nameOf(route))
@@ -62,6 +62,8 @@ function countRequests(
     const begunMs = clock.now()
     return (status) => {
       const code = status === null ? 'none' : (`${Math.trunc(status / 100)}xx` as CodeClass)
+      const refused = unauthorisedCodes.find((one) => Number(one) === status)
+      if (refused !== undefined) httpUnauthorised.add({ code: refused })
       httpRequests.observe(nameOf(route), { code }, Math.max(0, clock.now() - begunMs) / 1000)
     }
   }

@@ -100,6 +100,9 @@ export const httpRefusalCauses = [
 ] as const
 export type HttpRefusalCause = (typeof httpRefusalCauses)[number]
 
+/** Statuses of requests without a token or without the right. */
+export const unauthorisedCodes = ['401', '403'] as const
+
 /** Classes of a response's status. */
 export const httpCodeClasses = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
 
@@ -264,6 +267,11 @@ function httpMetrics(make: Instruments) {
       'http_refused_total',
       'Requests and connections that the public listener refused because of too much traffic, by cause.',
       { cause: httpRefusalCauses },
+    ),
+    httpUnauthorised: make.counter(
+      'http_unauthorised_total',
+      'Requests to routes of the public listener that showed no token that counts (401), or were refused what they asked for (403).',
+      { code: unauthorisedCodes },
     ),
     httpRequests: make.byRoute(
       {

@@ -90,6 +90,9 @@ test('a scrape shows readiness, files, the event loop, and each route by the sta
   const counted = await scraped(/^bridge_http_requests_total\{route="GET \/v1\/status",code="2xx"\} 1$/m)
   expect(counted).toContain('bridge_http_requests_total{route="GET /v1/status",code="4xx"} 1')
   expect(counted).toContain('bridge_http_requests_total{route="GET /v1/webhooks/{id}",code="4xx"} 1')
+  expect(counted).toMatch(
+    /^bridge_http_unauthorised_total\{code="401"\} 1\nbridge_http_unauthorised_total\{code="403"\} 0$/m,
+  )
   expect(counted).toContain('bridge_http_request_duration_seconds_count{route="GET /v1/status"} 2')
   await scraped(/^bridge_event_loop_delay_seconds_count [1-9]/m)
   expect(await scrape()).not.toMatch(/^bridge_event_loop_busy_seconds_total 0$/m)

@@ -75,6 +75,13 @@ export const streams: Board = {
         },
         {
           kind: 'graph',
+          title: 'Refused for want of a token or a right, an hour',
+          about: '401: no token that counts. 403: the token may not do that.',
+          unit: 'short',
+          queries: [hourOf('bridge_http_unauthorised_total', 'code')],
+        },
+        {
+          kind: 'graph',
           title: 'Refused because of too much traffic, an hour',
           about: 'Requests and connections, by cause.',
           unit: 'short',
