@@ -34,7 +34,7 @@ import { compare } from '../support/worlds/completeness.ts'
 const KEPT = { missing: 0, announced: 0, foreign: 0, disordered: 0, untold: 0, broken: [] }
 const READERS = { seed: 5, readers: 8, cuts: 0, speed: 1 }
 /** Events that take seconds to lay out. */
-const LARGE = 20_000
+const LARGE = 40_000
 /** Of the market's morning, at each step: less than two pages of items. */
 const STEP_MS = 2 * MINUTE_MS
 
@@ -193,6 +193,8 @@ async function installation() {
     ...LOCAL_RECEIVERS,
     BRIDGE_UPSTREAM_PLAN: 'advanced',
     BRIDGE_BACKFILL: 'PT1H',
+    // On a busy machine, too, no attempt is cut: it would be repeated.
+    BRIDGE_DRAIN_TIMEOUT: 'PT20S',
     BRIDGE_HTTP_PORT: String(port),
   })
   let running: BridgeProcess | null = null

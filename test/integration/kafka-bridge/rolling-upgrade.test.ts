@@ -50,6 +50,8 @@ describe.skipIf(brokers === null)('two builds on one Kafka prefix', () => {
         BRIDGE_TOPIC_PREFIX: prefix,
         BRIDGE_UPSTREAM_PLAN: 'advanced',
         BRIDGE_BACKFILL: 'PT1H',
+        // On a busy machine, too, no attempt is cut: it would be repeated.
+        BRIDGE_DRAIN_TIMEOUT: 'PT20S',
         BRIDGE_HTTP_PORT: String(ports[at]),
       })
       return async (): Promise<BridgeProcess> => {
