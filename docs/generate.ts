@@ -40,6 +40,7 @@ import { createLogger } from '../src/obs/logger.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
 import { Endpoints } from '../src/registry/endpoints.ts'
 import { IdempotencyKeys } from '../src/registry/idempotency-keys.ts'
+import { PollingPauses } from '../src/registry/polling-pauses.ts'
 import { createSessions } from '../src/registry/sessions.ts'
 import type { Tickets } from '../src/registry/tickets.ts'
 import { Tokens } from '../src/registry/tokens.ts'
@@ -412,6 +413,7 @@ export function documentedRoutes(): AnyRoute[] {
       nodes: { list: () => [], heardMs: null },
       status: () => ({ leader: { id: null } }),
       doctor: null,
+      pauses: new PollingPauses({ log: createMemoryLog(), clock: systemClock, logger }),
       keys: { key: '' },
       calendar: createCalendar(),
       upstreamNowMs: () => 0,

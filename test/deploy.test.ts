@@ -225,7 +225,7 @@ test('every rule keeps installations apart', () => {
 test('every alert has its runbook and is tried by promtool', () => {
   const alerts = rules.flatMap(({ alert }) => alert ?? [])
   const runbooks = read(`${MONITORING}/runbooks.md`)
-  const trials = ['bridge', 'states', 'situations', 'causes', 'hours']
+  const trials = ['bridge', 'states', 'situations', 'causes', 'hours', 'pause']
     .map((name) => read(`${MONITORING}/tests/${name}.yml`))
     .join('\n')
   expect(alerts.length).toBeGreaterThan(10)

@@ -19,6 +19,7 @@ import type { Role } from '../lifecycle/supervisor.ts'
 import type { Log } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Nodes } from '../registry/nodes.ts'
+import type { PollingPauses } from '../registry/polling-pauses.ts'
 import type { Tickets } from '../registry/tickets.ts'
 import type { Tokens } from '../registry/tokens.ts'
 import type { FindEndpoints, FindStreams } from './journey/journey-facts.ts'
@@ -60,6 +61,7 @@ export interface ApiParts {
   authenticate: Authenticate
   status: () => Status
   nodes: Nodes
+  pauses: PollingPauses
   /** What the journey of an event says of webhooks and streams; absent where this process has none. */
   findEndpoints?: FindEndpoints | undefined
   findStreams?: FindStreams | undefined

@@ -6,6 +6,7 @@ import { type Api, createApi, NO_API } from '../api/api.ts'
 import type { Status } from '../api/routes/status.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import type { Nodes } from '../registry/nodes.ts'
+import type { PollingPauses } from '../registry/polling-pauses.ts'
 import type { Streams } from '../streams/streams.ts'
 import type { WebhookWiring } from '../webhooks/wiring.ts'
 import type { Access } from './access.ts'
@@ -28,11 +29,12 @@ export function buildApi(
     eventJourney: WebhookWiring['eventJourney']
     streams: Streams | null
     trail: AuditTrail | null
+    pauses: PollingPauses
   },
 ): Api {
   if (!hasRole(context, 'api')) return NO_API
   const { settings, roles } = context
-  const { storage, access, leader, readers, status, nodes, eventJourney, streams, trail } = parts
+  const { storage, access, leader, readers, status, nodes, eventJourney, streams, trail, pauses } = parts
   const api = createApi({
     ...context,
     ...storage,
@@ -40,6 +42,7 @@ export function buildApi(
     ...readers,
     status,
     nodes,
+    pauses,
     findEndpoints: eventJourney,
     findStreams: streams?.sendsOf,
     trail,

@@ -21,7 +21,7 @@ import { buildConsole } from './console.ts'
 import { type AppParts, type StartContext, startContext } from './context.ts'
 import { createEndLog, type EndLog } from './end-log.ts'
 import { faultAreas } from './lasting-faults.ts'
-import { buildLeader } from './leader.ts'
+import { buildLeader, buildPollingPauses } from './leader.ts'
 import { buildLeaderView } from './leader-report.ts'
 import { listenOps, listenPublic } from './listeners.ts'
 import { scrapedMetrics } from './measures.ts'
@@ -77,11 +77,12 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<App
 async function start(context: StartContext) {
   const ops = await listenOps(context)
   const storage = await openStorage(context, ops.noteUpgrade)
-  const ingest = buildLeader(context, storage)
+  const pauses = buildPollingPauses(context, storage)
+  const ingest = buildLeader(context, storage, pauses)
   const access = buildAccess(context, storage)
   const { webhooks, routes: webhookRoutes, eventJourney } = buildWebhooks(context, storage, access)
   const leader = buildLeaderView(context, storage, ingest)
-  const status = createStatus({ ...context, ...context.settings, ...storage, leader })
+  const status = createStatus({ ...context, ...context.settings, ...storage, leader, pauses })
   const readers = buildReaders(context)
   const { audit, trail } = buildAudit(context, storage, access, readers)
   const nodes = buildNodes(context, storage)
@@ -96,6 +97,7 @@ async function start(context: StartContext) {
     eventJourney,
     streams,
     trail,
+    pauses,
   })
   const ownConsole = buildConsole(context, access, readers)
   const publicListener = await listenPublic(context, access, readers, {
@@ -119,7 +121,7 @@ async function start(context: StartContext) {
     ...(webhooks !== null && { webhooks: () => webhooks.isWell() }),
     running: () => !context.stopping.aborted,
   }
-  const readiness = createReadiness(checks, context.logger)
+  const readiness = createReadiness(checks, context.logger, () => pauses.current !== null)
   const metrics = scrapedMetrics(context, storage, { readiness, webhooks, ingest })
   ops.serve({ readiness, metrics })
   const areas = faultAreas({ ...context, storage, ingest, access, webhooks })

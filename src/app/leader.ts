@@ -3,15 +3,23 @@
  * elected leader does so.
  */
 import { createIngest, type Ingest } from '../ingest/ingest.ts'
+import { PollingPauses } from '../registry/polling-pauses.ts'
 import type { StartContext } from './context.ts'
 import type { Storage } from './storage.ts'
 
+/** This node's view of whether polling is paused, which every process has; registers the role that keeps it up to date. */
+export function buildPollingPauses(context: StartContext, { log }: Pick<Storage, 'log'>): PollingPauses {
+  const pauses = new PollingPauses({ ...context, log })
+  context.roles.push({ name: 'polling-pauses', run: (signal) => pauses.run(signal) })
+  return pauses
+}
+
 /** Null for a process without the role `poller`. */
-export function buildLeader(context: StartContext, storage: Storage): Ingest | null {
+export function buildLeader(context: StartContext, storage: Storage, pauses: PollingPauses): Ingest | null {
   const { settings, stack, roles } = context
   const { upstream } = settings
   if (!settings.roles.includes('poller') || upstream === null) return null
-  const ingest = createIngest({ ...context, ...settings, ...storage, upstream })
+  const ingest = createIngest({ ...context, ...settings, ...storage, upstream, pauses })
   stack.push('the upstream client', () => ingest.close())
   roles.push(...ingest.tasks)
   return ingest

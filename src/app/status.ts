@@ -6,8 +6,10 @@ import type { Reader } from '../archive/reading/reader.ts'
 import type { Replicator } from '../archive/replica/replicator.ts'
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { UNKNOWN_QUOTA } from '../http/schemas/leader-report-schema.ts'
+import { pollingStatusOf } from '../http/schemas/polling-schema.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Log } from '../log/log.ts'
+import type { PollingPauses } from '../registry/polling-pauses.ts'
 import type { RoleName } from '../settings/settings.ts'
 import type { LeaderView } from './leader-report.ts'
 
@@ -18,6 +20,7 @@ export interface StatusParts {
   reader: Reader
   replicator: Replicator
   leader: LeaderView
+  pauses: Pick<PollingPauses, 'isLoaded' | 'current'>
   calendar: Calendar
   clock: Clock
 }
@@ -27,6 +30,7 @@ export function createStatus({
   reader,
   replicator,
   leader,
+  pauses,
   calendar,
   clock,
   ...parts
@@ -45,6 +49,7 @@ export function createStatus({
         phase: calendar.phase(nowMs + (aheadMs ?? 0)),
         aheadMs,
       },
+      polling: pollingStatusOf(pauses.isLoaded ? pauses.current : undefined),
       quota: report?.quota ?? UNKNOWN_QUOTA,
       log: {
         kind: parts.log.kind,

@@ -98,6 +98,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     does: 'list who changed what, from where and when',
     load: async () => (await import('./commands/operations/audit.ts')).auditCommand,
   },
+  admin: {
+    does: 'pause and resume polling of a running installation',
+    load: async () => (await import('./commands/admin/admin.ts')).adminCommand,
+  },
   streams: {
     does: 'list the open streams of a running bridge, and end one',
     load: async () => (await import('./commands/operations/streams.ts')).streamsCommand,

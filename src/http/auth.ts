@@ -58,6 +58,11 @@ export const settingsCaller: Caller = Object.freeze({
   ended: new AbortController().signal,
 })
 
+/** Whether the caller may act for the whole installation, and see who does: the admin scope of the tenant `default`. */
+export function isOperator({ tenant, scopes: held }: Pick<Caller, 'tenant' | 'scopes'>): boolean {
+  return tenant === DEFAULT_TENANT && held.includes('admin')
+}
+
 const CHALLENGE = 'Bearer realm="disclosure-bridge"'
 const BEARER = /^Bearer +(\S.*)$/i
 const BEARER_SCHEME = /^Bearer(?: |$)/i

@@ -27,7 +27,8 @@ const TAKES_OPEN_METRICS = /(^|,)\s*application\/openmetrics-text\b(?![^,]*;\s*q
 /** The paths of the ops listener, with one line for the docs. */
 export const opsPaths = {
   '/healthz': '200 while the process turns; depends on nothing outside it.',
-  '/readyz': '200 when every check holds, else 503: `{ready, checks}`.',
+  '/readyz':
+    '200 when every check holds, else 503: `{ready, checks}`, with `polling: "paused"` while an operator has paused it.',
   '/metrics':
     'Prometheus text; OpenMetrics with exemplars for a scraper that asks for it, where traces are on.',
 } as const

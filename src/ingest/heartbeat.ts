@@ -1,6 +1,6 @@
 /**
- * Publishes the leader's heartbeat to the Kafka topic for status messages: every 15 s, after each successful poll, and when
- * this process has taken over. A heartbeat holds the last sequence and everything else that only the leader knows.
+ * Publishes the leader's heartbeat to the Kafka topic for status messages: every 15 s, after each successful poll, when
+ * this process has taken over, and when polling is paused or resumed. A heartbeat holds the last sequence and everything else that only the leader knows.
  */
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { MOST_REPORTED_GAPS } from '../http/schemas/leader-report-schema.ts'
@@ -70,8 +70,9 @@ export function createHeartbeat(parts: HeartbeatParts) {
         observer.stateChanged(next, nowMs)
         const hasPolled = next.lastGoodPollMs !== (state?.lastGoodPollMs ?? null)
         const hasClaimed = next.head.epoch !== (state?.head.epoch ?? '')
+        const hasPaused = next.pausedSinceMs !== (state?.pausedSinceMs ?? null)
         state = next
-        if (hasPolled || hasClaimed) wake.abort()
+        if (hasPolled || hasClaimed || hasPaused) wake.abort()
       },
     }),
     /** Publishes until the signal aborts, then resolves. Never rejects: a heartbeat that fails is logged and dropped. */

@@ -13,6 +13,7 @@ import { nodeId } from '../lifecycle/node-id.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { Tracing } from '../obs/tracing.ts'
+import type { PollingPauses } from '../registry/polling-pauses.ts'
 import type { UpstreamSettings } from '../settings/settings.ts'
 import { createUpstreamClient } from '../upstream/client.ts'
 import { createFundClient } from '../upstream/fund-client.ts'
@@ -24,6 +25,7 @@ import { FundRequestHandler } from './funds/fund-request-handler.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { aheadMs, type OwnReport, reportOf } from './leader-report.ts'
 import { type IngestConfig, isInformed, nextPollAtMs } from './machine/state.ts'
+import { pausablePoller } from './pausable-poller.ts'
 import { PollKeeper } from './poll-keeper.ts'
 import { createObserver } from './poller/ingest-metrics.ts'
 import { PollTracer } from './poller/poll-tracer.ts'
@@ -47,6 +49,14 @@ const FUNDS_OFF = refused(
   null,
 )
 
+/** The reply to every request that would go upstream while polling is paused. */
+const PAUSED = refused(
+  503,
+  'the operator of this bridge has paused all requests to the upstream',
+  'Ask the operator when they are resumed.',
+  60_000,
+)
+
 /** What the role is built from. */
 export interface IngestParts
   extends Pick<PollerParts, 'log' | 'archive' | 'replicator' | 'clock' | 'logger'> {
@@ -58,6 +68,8 @@ export interface IngestParts
   /** How far back the very first start reads, ms. */
   backfillMs: number
   calendar: Calendar
+  /** Absent: polling is never paused. */
+  pauses?: Pick<PollingPauses, 'follow'>
   chance: Chance
   metrics: Metrics
   /** Null or absent where traces are off. */
@@ -69,7 +81,8 @@ export type Ingest = ReturnType<typeof createIngest>
 
 /** Builds the role; nothing runs before its tasks do. */
 export function createIngest(parts: IngestParts) {
-  const { upstream, native, clock, logger, log, metrics, tracing = null, gatewayUnits } = parts
+  const { upstream, native, clock, logger, log, metrics, tracing = null } = parts
+  const { gatewayUnits, pauses } = parts
   const { plan } = upstream
   const config = configOf(parts)
   const transport = createTransport({
@@ -111,6 +124,7 @@ export function createIngest(parts: IngestParts) {
   const serve = (signal: AbortSignal): Promise<void> =>
     log.requests.serve(async (request, asked) => {
       if (isQuotaRequest(request)) return answerQuota(quotaParts, asked)
+      if (poller.leaderSinceMs !== null && poller.state.pausedSinceMs !== null) return encodeReply(PAUSED)
       if (isReferenceTarget(request)) return references.answer(request, asked, signal)
       if (funds !== null) return funds.answer(request, asked, signal)
       // The gateway of the leader may be on: only the leader's own setting counts.
@@ -119,7 +133,10 @@ export function createIngest(parts: IngestParts) {
     }, signal)
   const days = new DayKeeper({ log, poller, config, clock, logger })
   const tasks: Role[] = [
-    { name: 'poller', run: (signal) => poller.run(signal) },
+    {
+      name: 'poller',
+      run: pauses === undefined ? (signal) => poller.run(signal) : pausablePoller(poller, pauses),
+    },
     ...(heartbeat === null ? [] : [{ name: 'status', run: heartbeat.run }]),
     { name: 'requests', run: serve },
     { name: 'days', run: (signal) => days.run(signal) },

@@ -39,6 +39,7 @@ export function reportOf(
     upstreamState: state.upstream,
     lastGoodPoll: isoOrNull(state.lastGoodPollMs),
     nextPoll: isoOrNull(nextPollAtMs(state)),
+    pausedSince: isoOrNull(state.pausedSinceMs),
     quota: {
       ...quota,
       reset: isoMillis(resetMs),

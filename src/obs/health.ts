@@ -10,6 +10,8 @@ export type Check = () => boolean | number
 export interface Health {
   ready: boolean
   checks: Record<string, boolean | number>
+  /** Polling is paused by an operator; absent where it is not. The process is ready all the same. */
+  polling?: 'paused'
 }
 
 /**
@@ -35,9 +37,13 @@ export function checkHealth(
 
 /**
  * Returns a function that runs every check. One that throws is logged once until it passes again: anybody may ask as often as
- * they like.
+ * they like. `isPaused`: whether polling is paused.
  */
-export function createReadiness(checks: Readonly<Record<string, Check>>, logger: Logger): () => Health {
+export function createReadiness(
+  checks: Readonly<Record<string, Check>>,
+  logger: Logger,
+  isPaused: () => boolean = () => false,
+): () => Health {
   const broken = new Set<string>()
   return () => {
     const health = checkHealth(checks, (check, error) => {
@@ -45,7 +51,7 @@ export function createReadiness(checks: Readonly<Record<string, Check>>, logger:
       broken.add(check)
     })
     for (const check of broken) if (Number(health.checks[check]) === 1) broken.delete(check)
-    return health
+    return isPaused() ? { ...health, polling: 'paused' } : health
   }
 }
 

@@ -138,6 +138,9 @@ export const logEvents = {
     'A poll of the upstream succeeded; `items` is the number of items it returned. One without news is logged at debug, but for the first one and one after a failure.',
   'poll.overflow_ignored':
     'The upstream reported more items than fit on a page, but all items of the page were already published, so no further pages were read.',
+  'polling.paused':
+    'An operator has paused polling, since `from`: the leader sends nothing to the upstream until it is resumed, `bridge admin resume`. Every node writes this, also at its start.',
+  'polling.resumed': 'An operator has resumed polling; what was published meanwhile is read now.',
   'polls.write_failed':
     'The requests to upstream that `GET /v1/polls` shows could not be stored; it is retried, and polls go on.',
   'polls.write_recovered': 'The requests to upstream are stored again.',

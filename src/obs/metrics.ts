@@ -223,6 +223,10 @@ function ingestMetrics(make: Instruments) {
       'How upstream responds: 1 for the present state, 0 for the others; only on the leader.',
       { state: upstreamStates },
     ),
+    pollingPaused: make.knownGauge(
+      'polling_paused',
+      '1 while an operator has paused polling, else 0; only on the leader.',
+    ),
     clockSkew: make.knownGauge(
       'clock_skew_seconds',
       "Upstream's clock minus ours; only on the leader, absent before the first successful poll.",

@@ -10,6 +10,7 @@ const received: LeaderReport = {
   upstreamState: 'ok',
   lastGoodPoll: '2026-06-01T07:00:29.000Z',
   nextPoll: '2026-06-01T07:01:00.000Z',
+  pausedSince: null,
   quota: UNKNOWN_QUOTA,
   gaps: [],
   completeness: '+day',

@@ -101,6 +101,7 @@ describe('bridge run', () => {
     const status = await getJson<Record<string, unknown>>(`${bridge.ready.http}/v1/status`)
     expect(Object.keys(status)).toEqual([
       'leader',
+      'polling',
       'upstream',
       'quota',
       'log',

@@ -7,11 +7,11 @@ import { createMetrics } from '../../src/obs/metrics.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 
 /** The ops listener over one check, and what it logs. */
-async function start(copy: Check, isTraced = false) {
+async function start(copy: Check, isTraced = false, isPaused: () => boolean = () => false) {
   const { logger, lines } = keepingLogger()
   const metrics = createMetrics({ version: '1' })
   const app = createOpsApp({
-    readiness: createReadiness({ copy }, logger),
+    readiness: createReadiness({ copy }, logger, isPaused),
     metrics: isTraced ? metrics : { contentType: metrics.contentType, scrape: metrics.scrape },
     logger,
   })
@@ -54,6 +54,20 @@ describe('the ops listener', () => {
     const asked = [asPrometheus, 'text/plain', '*/*', 'application/openmetrics-text; q=0, text/plain']
     expect(await types(true, ...asked)).toEqual([open, plain, plain, plain])
     expect(await types(false, ...asked)).toEqual([plain, plain, plain, plain])
+  })
+
+  test('says that polling is paused, and is ready all the same', async () => {
+    let isPaused = true
+    const { ask } = await start(
+      () => true,
+      false,
+      () => isPaused,
+    )
+    const paused = await ask('/readyz')
+    const ready = { ready: true, checks: { copy: true } }
+    expect([paused.status, await paused.json()]).toEqual([200, { ...ready, polling: 'paused' }])
+    isPaused = false
+    expect(await (await ask('/readyz')).json()).toEqual(ready)
   })
 
   test('logs a check that throws once, until it passes again', async () => {

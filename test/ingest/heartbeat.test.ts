@@ -99,6 +99,7 @@ describe('the heartbeat', () => {
         sequence: 7,
         lastGoodPoll: '2026-06-01T06:50:00.000Z',
         nextPoll: '2026-06-01T06:51:30.000Z',
+        pausedSince: null,
         phase: 'open',
         openGaps: 1,
         quotaRemaining: 300,

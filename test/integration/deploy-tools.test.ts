@@ -10,7 +10,9 @@ import { hasTool, runTool } from '../support/tools.ts'
 
 const MONITORING = 'deploy/monitoring'
 
-it.skipIf(!hasTool('promtool', 'prometheus')).for(['bridge', 'states', 'situations', 'causes', 'hours'])(
+it
+  .skipIf(!hasTool('promtool', 'prometheus'))
+  .for(['bridge', 'states', 'situations', 'causes', 'hours', 'pause'])(
   'the alert rules fire exactly when they should: %s',
   // Some cases last days, each minute of which is evaluated.
   { timeout: 300_000 },

@@ -52,6 +52,14 @@ export const overview: Board = {
         },
         {
           kind: 'number',
+          title: 'Polling paused',
+          about: '1 while an operator has paused polling: nothing new arrives.',
+          unit: 'short',
+          limit: { bad: 'above', value: 1 },
+          queries: [byInstallation('max', 'bridge_polling_paused')],
+        },
+        {
+          kind: 'number',
           title: 'Open gaps',
           about: 'Spans of time of which items may be missing.',
           unit: 'short',

@@ -1,7 +1,11 @@
-/** Builds the routes that show how the bridge works: arrivals, polls, the quota, the nodes, the consumers and the doctor. */
+/**
+ * Builds the routes that show how the bridge works: arrivals, polls, the quota, the nodes, the consumers and the
+ * doctor; and those by which an operator acts on it.
+ */
 import type { Route } from '../../http/route.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Log } from '../../log/log.ts'
+import { type AdminParts, adminRoutes } from './admin-routes.ts'
 import { type ArrivalsParts, arrivalsRoute } from './arrivals-route.ts'
 import { consumersRoute } from './consumers-route.ts'
 import { type DoctorAnswer, doctorRoute } from './doctor-route.ts'
@@ -12,7 +16,7 @@ import { pollsRoute } from './polls-route.ts'
 import { quotaRoute } from './quota-route.ts'
 
 /** What the routes work with. */
-export interface OperationParts extends ArrivalsParts {
+export interface OperationParts extends ArrivalsParts, AdminParts {
   log: Pick<Log, 'requests' | 'table' | 'consumers'>
   readPolls: ReadKeptPolls
   clock: Clock
@@ -35,5 +39,6 @@ export function operationRoutes(parts: OperationParts): Route[] {
     nodesRoute({ nodes, leaderId: () => status().leader.id, key: keys.key }),
     consumersRoute(log),
     doctorRoute(parts.doctor),
+    ...adminRoutes(parts),
   ]
 }

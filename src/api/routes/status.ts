@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { phases } from '../../core/calendar/calendar.ts'
+import { isOperator } from '../../http/auth.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { gapSchema } from '../../http/schemas/event-schema.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
@@ -12,6 +13,7 @@ import {
   quotaSchema,
   unreconciledSchema,
 } from '../../http/schemas/leader-report-schema.ts'
+import { pollingSchema } from '../../http/schemas/polling-schema.ts'
 import { upstreamStates } from '../../obs/metrics.ts'
 import { nodeNameFor } from '../../registry/node-name.ts'
 
@@ -33,7 +35,7 @@ const statusSchema = z.object({
       .describe('What upstream last did to the leader; `waiting` before its first request.')
       .nullable(),
     lastGoodPoll: isoTime('When upstream last answered the leader well.').nullable(),
-    nextPoll: isoTime('When the leader polls next.').nullable(),
+    nextPoll: isoTime('When the leader polls next; null while polling is paused.').nullable(),
     phase: z.enum(phases).describe('Where in the London day upstream is.'),
     aheadMs: z
       .number()
@@ -42,6 +44,7 @@ const statusSchema = z.object({
       )
       .nullable(),
   }),
+  polling: pollingSchema,
   quota: quotaSchema,
   log: z.object({
     kind: z.enum(['kafka', 'embedded', 'memory']).describe('Where the log is stored.'),
@@ -91,9 +94,11 @@ export function statusRoute(status: () => Status, key: string): Route {
     answers: { 200: { meaning: 'The state of this node.', schema: statusSchema } },
     async handle({ query, response, caller }) {
       query.check()
-      const { leader, ...rest } = status()
+      const { leader, polling, ...rest } = status()
       const id = leader.id && nodeNameFor(caller, leader.id, key)
-      sendJson(response, 200, Buffer.from(JSON.stringify({ leader: { ...leader, id }, ...rest })))
+      const shown = isOperator(caller) ? polling : { ...polling, by: null, reason: null }
+      const body = { leader: { ...leader, id }, polling: shown, ...rest }
+      sendJson(response, 200, Buffer.from(JSON.stringify(body)))
     },
   }
 }

@@ -52,7 +52,8 @@ function rowsOf(status: ResponseFields): Row[] {
   )
   return [
     leaderRow(leader ?? {}),
-    ...upstreamRows(upstream ?? {}),
+    ...pauseRows(fieldsOf(status.polling)),
+    ...upstreamRows(upstream ?? {}, fieldsOf(status.polling).paused === true),
     ...quotaRows(quota ?? {}),
     logRow(log ?? {}),
     copyRow(copy ?? {}),
@@ -69,12 +70,20 @@ function leaderRow({ id, since, self }: ResponseFields): Row {
   return ['leader', `${printableText(id)}${which} since ${time(since)}`]
 }
 
-function upstreamRows({ state, lastGoodPoll, nextPoll, phase }: ResponseFields): Row[] {
+/** Only while polling is paused; who and why only for the operator. */
+function pauseRows({ paused, since, by, reason }: ResponseFields): Row[] {
+  if (paused !== true) return []
+  const who = typeof by === 'string' ? ` by ${printableText(by)}` : ''
+  const why = typeof reason === 'string' ? `: ${printableText(reason)}` : ''
+  return [['polling', `PAUSED since ${time(since)}${who}${why}`, 'alarm']]
+}
+
+function upstreamRows({ state, lastGoodPoll, nextPoll, phase }: ResponseFields, isPaused: boolean): Row[] {
   const tone = state === 'ok' || state === 'waiting' ? 'plain' : 'alarm'
   return [
     ['upstream', `${known(state)}, market phase ${known(phase)}`, tone],
     ['last poll', time(lastGoodPoll)],
-    ['next poll', time(nextPoll)],
+    ['next poll', isPaused ? 'none while polling is paused' : time(nextPoll)],
   ]
 }
 

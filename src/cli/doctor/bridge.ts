@@ -102,7 +102,20 @@ export function judgeStatus(place: string, status: Status, nowMs: number): Findi
 }
 
 function judgeLeader(status: Status, nowMs: number): Finding[] {
-  return [...leaderOf(status, nowMs), ...keyOf(status)]
+  return [...pauseOf(status), ...leaderOf(status, nowMs), ...keyOf(status)]
+}
+
+/** Whether an operator has paused polling; empty where not. */
+function pauseOf({ polling }: Status): Finding[] {
+  if (polling?.paused !== true) return []
+  const why = polling.reason === null ? '' : `: ${polling.reason}`
+  return [
+    warn(
+      'polling',
+      `paused by an operator since ${polling.since}${why}`,
+      'nothing new arrives until bridge admin resume',
+    ),
+  ]
 }
 
 /** Whether a leader reports; empty where it does. */

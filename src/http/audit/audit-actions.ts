@@ -17,6 +17,8 @@ export const auditActions = {
   'webhook.replay_started': 'stored',
   'webhook.replay_cancelled': 'stored',
   'webhook.secrets_re_encrypted': 'stored',
+  'polling.paused': 'stored',
+  'polling.resumed': 'stored',
   'stream.ended': 'local',
   'session.link_created': 'local',
   'session.begun': 'local',

@@ -51,7 +51,10 @@ export const leaderReportMembers = {
     .enum(upstreamStates)
     .describe('What upstream last did; `waiting` before the first request.'),
   lastGoodPoll: isoTime('When upstream last answered well; null before the first time.').nullable(),
-  nextPoll: isoTime('When the next poll is due; null before the first.').nullable(),
+  nextPoll: isoTime(
+    'When the next poll is due; null before the first, and while polling is paused.',
+  ).nullable(),
+  pausedSince: isoTime('Since when an operator has paused polling; null while it goes on.').nullable(),
   quota: quotaSchema,
   gaps: z.array(gapSchema).describe(`The open gaps, at most the ${MOST_REPORTED_GAPS} oldest.`),
   completeness: z.enum(completenessLevels).describe('What the plan pays for.'),
@@ -80,6 +83,7 @@ const heartbeatSchema = z
     upstreamState: z.enum(upstreamStates).nullable().catch(null),
     lastGoodPoll: knownTime,
     nextPoll: knownTime,
+    pausedSince: knownTime,
     quota: quotaSchema.nullable().catch(null),
     gaps: z.array(gapSchema).nullable().catch(null),
     completeness: z.enum(completenessLevels).nullable().catch(null),

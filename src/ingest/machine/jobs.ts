@@ -10,7 +10,7 @@ import { quotaAt } from '../../governor/quota/ledger.ts'
 import { type OpenGap, timesOf } from '../writer-state/head.ts'
 import { dueReconciliation } from './daily-reconciliation.ts'
 import { nextBackfillDay } from './first-start.ts'
-import { abandonPage, endHold, requestPage, startScan } from './page-scan.ts'
+import { abandonPage, endHold, publishHeld, requestPage, startScan } from './page-scan.ts'
 import { poll } from './poll.ts'
 import { enqueue } from './publish.ts'
 import { HOLD_MS, type IngestState, type PageScan, type StepContext } from './state.ts'
@@ -45,6 +45,7 @@ export function nextJob(context: StepContext): void {
   if (state.refunds.length > 0) enqueue(context, 'poll', { events: [] })
   flushQueue(context)
   if (state.committing) return
+  if (state.pausedSinceMs !== null) return rest(context)
   if (nowMs < state.blockedUntilMs) return wake(context, Math.min(state.blockedUntilMs, holdEndMs(state)))
   if (!config.pacing.mayRequest(state.ledger, nowMs)) {
     // The page of a scan cannot be paid either: asking for it postpones the scan.
@@ -55,6 +56,14 @@ export function nextJob(context: StepContext): void {
   else if (!startDueScan(context)) wake(context, nextDueMs(context))
 }
 
+/** Sends nothing while polling is paused. What a scan has fetched is published; the scan goes on when polling is resumed. */
+function rest(context: StepContext): void {
+  const { state } = context
+  if (state.scan !== null) publishHeld(context, state.scan)
+  flushQueue(context)
+  if (!state.committing) wake(context, Number.POSITIVE_INFINITY)
+}
+
 /**
  * Sets the timer while a request is in flight: for the end of the hold of a fill, and for a poll that is due. A page that
  * keeps a poll waiting is abandoned.
@@ -63,9 +72,10 @@ export function wakeDuringRequest(context: StepContext): void {
   const { state, nowMs } = context
   const { scan, request, nextPollMs } = state
   if (scan === null || request === null) return
-  const abandonAtMs = isPoll(request.purpose)
-    ? Number.POSITIVE_INFINITY
-    : Math.max(nextPollMs, request.startedMs) + patienceMs(state)
+  const abandonAtMs =
+    isPoll(request.purpose) || state.pausedSinceMs !== null
+      ? Number.POSITIVE_INFINITY
+      : Math.max(nextPollMs, request.startedMs) + patienceMs(state)
   if (nowMs < abandonAtMs) return wake(context, Math.min(abandonAtMs, holdEndMs(state)))
   endHold(context, scan)
   abandonPage(context, state.scan ?? scan)

@@ -50,6 +50,7 @@ const KINDS = {
 
 /**
  * Begins a scan and sends its first request, after the commits that are queued: its page is compared with what they publish.
+ * While polling is paused nothing is sent.
  * A scan in progress goes on afterwards.
  */
 export function startScan(
@@ -81,7 +82,8 @@ export function startScan(
     ...given,
   }
   context.state.name = state
-  if (context.state.queue.length === 0) requestPage(context, context.state.scan)
+  const mayRequest = context.state.queue.length === 0 && context.state.pausedSinceMs === null
+  if (mayRequest) requestPage(context, context.state.scan)
 }
 
 /**
@@ -160,8 +162,8 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   else if (grown.fetched.length >= COMMIT_LIMIT && grown.gapId !== null) publishPart(context, next)
 }
 
-/** Publishes what the scan has fetched, so that its memory stays bounded; the scan goes on. */
-function publishHeld(context: StepContext, scan: PageScan): void {
+/** Publishes what the scan has fetched, of a fill behind an open gap; the scan goes on. */
+export function publishHeld(context: StepContext, scan: PageScan): void {
   if (scan.firstHead === null) publishFetched(context, scan)
   else endHold(context, scan)
 }

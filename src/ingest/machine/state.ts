@@ -186,6 +186,8 @@ export interface IngestState {
   itemsSinceCursor: number
   /** Nothing is sent before this time. */
   blockedUntilMs: number
+  /** Since when an operator has paused polling, ms since 1970; null while polling goes on. Not of the head: see ADR 0023. */
+  pausedSinceMs: number | null
   /** Upstream rejected the cursor of the poll: the next request gets a new one. */
   cursorRefused: boolean
   /** When a request without the cursor was last made instead of a poll that fails, our clock; 0 before. */
@@ -261,6 +263,7 @@ export type Input = { nowMs: number } & (
   | { type: 'proxied'; outcome: FundOutcome; spentMs: number; ledger: Ledger }
   | { type: 'broke'; code: 'unknown' | 'fenced' }
   | { type: 'lost' }
+  | { type: 'pause_set'; sinceMs: number | null }
   | { type: 'stopped' }
 )
 /** The types of inputs. */
@@ -300,12 +303,16 @@ export const HOLD_MS = 2000
 /** A fill starts this long before the last clean poll, because items are not inserted in order of time; ms. */
 export const FILL_MARGIN_MS = 15 * 60_000
 
-/** When the next poll is due, ms since 1970; null where this process does not poll. A page scan may delay it. */
+/**
+ * When the next poll is due, ms since 1970; null where this process does not poll, or polling is paused. A page scan may
+ * delay it.
+ */
 export function nextPollAtMs({
   nextPollMs,
   blockedUntilMs,
-}: Pick<IngestState, 'nextPollMs' | 'blockedUntilMs'>): number | null {
-  return nextPollMs === 0 ? null : Math.max(nextPollMs, blockedUntilMs)
+  pausedSinceMs,
+}: Pick<IngestState, 'nextPollMs' | 'blockedUntilMs' | 'pausedSinceMs'>): number | null {
+  return nextPollMs === 0 || pausedSinceMs !== null ? null : Math.max(nextPollMs, blockedUntilMs)
 }
 
 /** True where this process leads, since `sinceMs`, and has read what the writer before it left. */
@@ -344,6 +351,7 @@ export function initialState(): IngestState {
     aheadMs: [],
     itemsSinceCursor: 0,
     blockedUntilMs: 0,
+    pausedSinceMs: null,
     cursorRefused: false,
     probedMs: 0,
     backfillRetryMs: 0,

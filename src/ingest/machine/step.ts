@@ -44,8 +44,10 @@ const never = (context: StepContext, input: Input): never => {
 }
 
 const campaign = (context: StepContext): void => {
-  const { lastGoodPollMs, skewMs, hasDate, newest, sightings, sightingSkewMs } = context.state
-  context.state = { ...initialState(), lastGoodPollMs, skewMs, hasDate, newest, sightings, sightingSkewMs }
+  const { lastGoodPollMs, pausedSinceMs, ...state } = context.state
+  const { skewMs, hasDate, newest, sightings, sightingSkewMs } = state
+  const clocks = { skewMs, hasDate, newest, sightings, sightingSkewMs }
+  context.state = { ...initialState(), lastGoodPollMs, pausedSinceMs, ...clocks }
   context.actions.push({ type: 'abandon' }, { type: 'campaign' })
 }
 
@@ -53,11 +55,11 @@ const claim = (context: StepContext): void => {
   const { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow } = context.state
   const { blockedUntilMs, failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries } =
     context.state
-  const { quotaDrift, hasDate, newest, sightings, sightingSkewMs } = context.state
+  const { quotaDrift, hasDate, newest, sightings, sightingSkewMs, pausedSinceMs } = context.state
   const failures = { failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries, quotaDrift }
   const clocks = { skewMs, hasDate, newest, sightings, sightingSkewMs }
   const asFarAsKnown = { head, ledger, lastGoodPollMs, ...clocks, upstream, brokenInARow, refusedInARow }
-  const kept = { ...asFarAsKnown, ...failures, blockedUntilMs }
+  const kept = { ...asFarAsKnown, ...failures, blockedUntilMs, pausedSinceMs }
   context.state = { ...initialState(), ...kept, name: 'claiming' }
   context.actions.push({ type: 'abandon' }, { type: 'claim' })
 }
@@ -152,6 +154,16 @@ const settle: Cell<'committed'> = (context, { writer }) => {
   goOn(context)
 }
 
+/** Any process notes it, so that one that takes over later sends nothing either. */
+const notePause: Cell<'pause_set'> = (context, { sinceMs }) => {
+  context.state.pausedSinceMs = sinceMs
+}
+
+const setPause: Cell<'pause_set'> = (context, input) => {
+  notePause(context, input)
+  goOn(context)
+}
+
 const wakeUp = (context: StepContext): void => {
   if (context.state.scan !== null) wakeScan(context, context.state.scan)
   goOn(context)
@@ -181,6 +193,7 @@ const idle: Row = {
   proxied: ignore,
   broke: ignore,
   lost: ignore,
+  pause_set: notePause,
   stopped: release,
 }
 
@@ -195,6 +208,7 @@ const leading: Row = {
   proxied: afterProxied,
   broke: breakDown,
   lost: campaign,
+  pause_set: setPause,
   stopped: release,
 }
 

@@ -29,8 +29,8 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
   const unknown = createUnknownCommits()
   const { gapsOpen, pollInterval, pollLastSuccess } = metrics
   const { quotaLimit, quotaUsed, quotaRemaining, quotaReset, quotaForecast } = metrics
-  const { quotaDrift, clockSkew } = metrics
-  const single = [gapsOpen, pollInterval, pollLastSuccess, quotaDrift, clockSkew]
+  const { quotaDrift, clockSkew, pollingPaused } = metrics
+  const single = [gapsOpen, pollInterval, pollLastSuccess, quotaDrift, clockSkew, pollingPaused]
   const quotaGauges = [quotaLimit, quotaUsed, quotaRemaining, quotaReset, quotaForecast]
 
   const showState = (state: IngestState, nowMs: number): void => {
@@ -44,6 +44,7 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
     quotaReset.set(quota.resetMs / 1000)
     quotaForecast.set(forecast(quota, state))
     quotaDrift.set(state.quotaDrift)
+    pollingPaused.set(state.pausedSinceMs === null ? 0 : 1)
     clockSkew.set(state.lastGoodPollMs === null ? null : state.skewMs / 1000)
     for (const name of upstreamStates) {
       metrics.upstreamState.set({ state: name }, name === state.upstream ? 1 : 0)

@@ -35,6 +35,7 @@ import { PollerWriter } from '../writer-state/poller-writer.ts'
 import type { Observer } from './ingest-metrics.ts'
 import { NotYetReplicated } from './not-yet-replicated.ts'
 import { readItems } from './read-page.ts'
+import { REJECTED_KEPT, RejectedTexts } from './rejected-texts.ts'
 import { requestJourney } from './request-journey.ts'
 import { beyondRetentionMs } from './retention-bound.ts'
 import { createSendPermit } from './send-permit.ts'
@@ -53,8 +54,6 @@ export interface PollerParts {
   observer: Observer
 }
 
-/** Most rejected items that are remembered. */
-const REJECTED_KEPT = 10_000
 /** Pause between two claims while the log is unavailable. */
 const CLAIM_RETRY_MS = 1000
 
@@ -70,8 +69,7 @@ export class Poller {
   /** Replaced with every campaign and claim; results of work that began under an earlier one are dropped. */
   #scope = new AbortController()
   #cancelWake = (): void => {}
-  /** Hashes of rejected texts, oldest first, so that overlapping pages store each text once. */
-  readonly #rejected = new Set<string>()
+  readonly #rejected = new RejectedTexts()
   readonly #notYetReplicated: NotYetReplicated
   /** The head that the present writer found when it claimed. */
   #claimed: Readonly<Head> = this.#state.head
@@ -112,14 +110,20 @@ export class Poller {
     }
   }
 
+  /** Pauses polling since that time, ms since 1970, or resumes it (null). What has begun is finished. */
+  setPause(sinceMs: number | null): void {
+    if (sinceMs === this.#state.pausedSinceMs) return
+    this.#feed({ type: 'pause_set', sinceMs, nowMs: this.#nowMs() })
+  }
+
   /**
    * Sends a request of another part of the process with the poller's writer and throttle, and lets the machine react to its
-   * outcome. Null where this process does not lead, or no longer leads when the answer arrives.
+   * outcome. Null while polling is paused, and where this process does not lead, or no longer leads when the answer arrives.
    */
   async proxy(send: (call: FundCall) => Promise<FundOutcome>): Promise<FundOutcome | null> {
     const { signal } = this.#scope
     const writer = this.#writer
-    if (writer === null || signal.aborted) return null
+    if (writer === null || signal.aborted || this.#state.pausedSinceMs !== null) return null
     const permit = this.#permit(writer, signal)
     try {
       const outcome = await send({ permit, signal })
@@ -250,7 +254,7 @@ export class Poller {
     try {
       writer = new PollerWriter(await log.claim(term, signal))
       this.#writer = writer
-      for (const hash of await log.rejectedHashes(REJECTED_KEPT)) this.#rememberRejected(hash)
+      for (const hash of await log.rejectedHashes(REJECTED_KEPT)) this.#rejected.remember(hash)
       signal.throwIfAborted()
       this.#claimed = writer.state.head
       bucket.drain(this.#nowMs())
@@ -342,7 +346,7 @@ export class Poller {
         const committed = await writer.commit(queued.commit)
         const nowMs = this.#nowMs()
         this.#notYetReplicated.remember(committed)
-        for (const item of queued.commit.rejected ?? []) this.#rememberRejected(rejectedHash(item.raw))
+        for (const item of queued.commit.rejected ?? []) this.#rejected.remember(rejectedHash(item.raw))
         observer.committed(queued, committed, { startMs, nowMs, skewMs: skewsMs(this.#state)[0] })
         return { type: 'committed', writer: writer.state, nowMs }
       } catch (error) {
@@ -382,11 +386,5 @@ export class Poller {
   async #stepDown(writer: PollerWriter | null): Promise<void> {
     await writer?.release()
     await this.#term?.end()
-  }
-
-  #rememberRejected(hash: string): void {
-    this.#rejected.add(hash)
-    const [oldest] = this.#rejected
-    if (this.#rejected.size > REJECTED_KEPT && oldest !== undefined) this.#rejected.delete(oldest)
   }
 }

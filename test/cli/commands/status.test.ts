@@ -31,6 +31,7 @@ const KNOWN: Status = {
     phase: 'burst',
     aheadMs: 0,
   },
+  polling: { paused: false, since: null, by: null, reason: null },
   quota: {
     limit: 350,
     used: 12,
@@ -59,6 +60,17 @@ async function run(status: Status, ...args: string[]): Promise<string[]> {
   await listener.close(0)
   return stdout
 }
+
+test('bridge status says first after the leader that polling is paused, by whom and why', async () => {
+  const polling = { paused: true, since: '2026-07-07T05:30:00.000Z', by: 'settings', reason: 'key changes' }
+  const upstream = { ...KNOWN.upstream, nextPoll: null }
+  expect(await run({ ...KNOWN, polling, upstream })).toEqual(
+    expect.arrayContaining([
+      'polling       PAUSED since 2026-07-07T06:30:00+01:00 by settings: key changes',
+      'next poll     none while polling is paused',
+    ]),
+  )
+})
 
 test('bridge status prints the state in words, times as London time with its offset', async () => {
   expect(await run(KNOWN)).toEqual([

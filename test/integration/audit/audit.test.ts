@@ -120,6 +120,19 @@ test('every changing route records its action: who, from where, which target, wh
       () => ask('DELETE', one, { token }),
       { target: id, before: expect.objectContaining({ headers: '[hidden]' }), after: {} },
     ],
+    'polling.paused': [
+      () => ask('POST', '/v1/admin/polling/pause', { body: { reason: 'for this test' } }),
+      {
+        actor: { token: 'settings', name: null, tenant: 'default', session: null },
+        target: 'polling',
+        tenant: null,
+        after: { paused: true, since: expect.any(String), by: 'settings', reason: 'for this test' },
+      },
+    ],
+    'polling.resumed': [
+      () => ask('POST', '/v1/admin/polling/resume', { body: {} }),
+      { target: 'polling', before: expect.objectContaining({ paused: true, reason: 'for this test' }) },
+    ],
     'stream.ended': [
       async () => {
         const gone = new AbortController()

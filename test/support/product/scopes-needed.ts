@@ -40,6 +40,8 @@ export const NEEDS: Readonly<Record<string, string>> = {
   'POST /v1/sessions/current/unlock': 'any',
   'GET /v1/consumers': ADMIN,
   'GET /v1/doctor': ADMIN,
+  'POST /v1/admin/polling/pause': ADMIN,
+  'POST /v1/admin/polling/resume': ADMIN,
   'GET /v1/tokens': ADMIN,
   'POST /v1/tokens': ADMIN,
   'DELETE /v1/tokens/{id}': ADMIN,
@@ -79,6 +81,8 @@ export const NEEDS: Readonly<Record<string, string>> = {
 /** What an operation is answered that may be done and is not a success: an upgrade is missing, the gateway is off. */
 export const REFUSED_OTHERWISE: readonly [operations: RegExp, status: number][] = [
   [/^GET \/v1\/stream$/, 426],
+  // They concern all tenants: only those of the tenant `default` may.
+  [/^POST \/v1\/admin\//, 403],
   // A token has no session.
   [/^(DELETE|POST) \/v1\/sessions\/current/, 404],
   // Replays that are over are not listed.

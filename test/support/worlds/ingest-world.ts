@@ -85,6 +85,8 @@ export interface WorldOptions {
 }
 
 const calendar = createCalendar()
+const offsetAt = (offset: Offset, trueMs: number): number =>
+  typeof offset === 'number' ? offset : offset(trueMs)
 
 interface Scheduled {
   atMs: number
@@ -137,6 +139,7 @@ export class World {
   private order = 0
   /** Counts process starts and claims; results that belong to an earlier one are dropped. */
   private life = 0
+  private isPaused = false
   private requestNumber = 0
   private wakeNumber = 0
 
@@ -194,9 +197,16 @@ export class World {
     this.state = initialState()
   }
 
-  /** The process starts. */
+  /** The process starts, and has read whether polling is paused. */
   start(): void {
+    this.pause(this.isPaused)
     this.feed({ type: 'started', nowMs: this.nowMs })
+  }
+
+  /** An operator pauses polling or resumes it; the log keeps that over crashes. */
+  pause(isPaused: boolean): void {
+    this.isPaused = isPaused
+    this.feed({ type: 'pause_set', sinceMs: isPaused ? this.nowMs : null, nowMs: this.nowMs })
   }
 
   get openGaps() {
@@ -337,8 +347,7 @@ export class World {
     }
     this.firstAnswerMs ??= this.nowMs
     const standings = (guids: string[]) => {
-      const known = guids.flatMap((guid) => [[guid, this.store.standings.get(guid)] as const])
-      const found = new Map(known.filter(hasStanding))
+      const found = new Map([...this.store.standings].filter(([guid]) => guids.includes(guid)))
       this.options.onLog?.({ type: 'looked-up', guids, found })
       return found
     }
@@ -387,14 +396,4 @@ export class World {
     store.ledger = new Map(ledgerAfterRefunds(store.ledger, commit.refunds ?? []))
     store.head = { ...store.head, ...commit.head, sequence: store.events.length }
   }
-}
-
-function offsetAt(offset: Offset, trueMs: number): number {
-  return typeof offset === 'number' ? offset : offset(trueMs)
-}
-
-type Standing<T> = readonly [guid: string, revision: T]
-
-function hasStanding(pair: Standing<StoredRevision | undefined>): pair is Standing<StoredRevision> {
-  return pair[1] !== undefined
 }

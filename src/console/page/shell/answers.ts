@@ -48,6 +48,8 @@ export interface StatusAnswer {
     /** Upstream's clock minus the bridge's, ms. */
     aheadMs: number | null
   }
+  /** Absent from builds before this one. Who and why only the operator sees. */
+  polling?: { paused: boolean | null; since: string | null; by: string | null; reason: string | null }
   quota: {
     limit: number | null
     used: number | null

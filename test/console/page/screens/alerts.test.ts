@@ -53,13 +53,15 @@ const named = (changes: Partial<StatusAnswer>, more: Partial<AlertFacts> = {}): 
 test('each alert of this page is one of the rules for Prometheus, with the same severity and runbook', () => {
   const { groups } = parse(readFileSync('deploy/monitoring/rules/bridge.yml', 'utf8')) as {
     groups: {
-      rules: { alert?: string; labels?: { severity: string }; annotations?: { runbook: string } }[]
+      rules: { alert?: string; labels?: { severity: string }; annotations?: { runbook_url: string } }[]
     }[]
   }
   const known = groups.flatMap(({ rules }) => rules).filter(({ alert }) => alert !== undefined)
   for (const { name, severity } of judgedAlerts) {
     const rule = known.find(({ alert }) => alert === name)
-    expect([rule?.labels?.severity, rule?.annotations?.runbook], name).toEqual([severity, runbookOf(name)])
+    // Without the external label that says where the runbooks are.
+    const runbook = rule?.annotations?.runbook_url.replace(/\{\{ or \S+ "(.+)" \}\}/, '$1')
+    expect([rule?.labels?.severity, runbook], name).toEqual([severity, runbookOf(name)])
   }
 })
 
@@ -70,6 +72,9 @@ test('of a bridge that works no alert is open, nor of a planned silence', () => 
   )
 })
 
+const paused = (seconds: number) => ({ paused: true, since: at(-seconds), by: 'settings', reason: null })
+const unpolled = { ...status.upstream, lastGoodPoll: at(-5000), nextPoll: null, state: 'failing' as const }
+
 test.each<[string, Partial<StatusAnswer>, Partial<AlertFacts>]>([
   ['BridgeDown', {}, { nodes: [{ ...node, state: 'gone' }] }],
   ['BridgeLeaderCount', { leader: { id: null, since: null, self: false } }, {}],
@@ -78,6 +83,7 @@ test.each<[string, Partial<StatusAnswer>, Partial<AlertFacts>]>([
   ['BridgeNoGoodPoll', { upstream: { ...status.upstream, lastGoodPoll: at(-61), state: 'failing' } }, {}],
   ['BridgeNoGoodPoll', { upstream: { ...status.upstream, lastGoodPoll: at(-61), state: 'throttled' } }, {}],
   ['BridgeGapOpen', { gaps: [gap] }, {}],
+  ['BridgePollingPaused', { polling: paused(3600), gaps: [gap], upstream: unpolled }, {}],
   ['BridgeGapGivenUp', {}, { givenUpMs: [NOW - 3_599_000] }],
   ['BridgeQuotaForecast', { quota: { ...status.quota, forecast: 1.2 } }, {}],
   ['BridgeQuotaLow', { quota: { ...status.quota, remaining: 349 } }, {}],
@@ -85,6 +91,10 @@ test.each<[string, Partial<StatusAnswer>, Partial<AlertFacts>]>([
   ['BridgeCopyBehind', {}, { nodes: [{ ...node, copy: { ...node.copy, lagSeconds: 31 } }] }],
 ])('%s is open where its condition holds', (name, changes, more) => {
   expect(named(changes, more)).toEqual([name])
+})
+
+test('while polling is paused, nothing that follows from it is open', () => {
+  expect(named({ polling: paused(3599), gaps: [gap], upstream: unpolled })).toEqual([])
 })
 
 test('what is below the limits opens nothing, and what is not known is not judged', () => {

@@ -1,5 +1,5 @@
 /** Says of a status, in words, whether the bridge works, whether anything is missing, and how late it is. Pure. */
-import type { OpenGapAnswer } from '../../shell/answers.ts'
+import type { OpenGapAnswer, StatusAnswer } from '../../shell/answers.ts'
 import { judgedAtMs, type Reported } from '../../shell/status-watch.ts'
 import type { StateTone } from '../state.ts'
 import { inWholeSeconds, inWords, millisOf, shortMoment } from '../times.ts'
@@ -31,6 +31,8 @@ export interface GlanceFacts {
   /** Why those are not known; null where they are, or are asked for. */
   givenUpProblem: { detail: string } | null
 }
+
+type Polling = NonNullable<StatusAnswer['polling']>
 
 /** A pause before the next poll that is worth a word. */
 const LONG_PAUSE_MS = 90_000
@@ -82,11 +84,14 @@ function blindSince({ status, problem, atMs }: Reported, nowMs: number): Blind |
     return { sinceMs: atMs, why: 'The bridge does not answer.' }
   }
   if (status === null) return null
-  const { leader, upstream, asOf } = status
+  const { leader, upstream, polling, asOf } = status
   const [heardMs, lastMs, nextMs] = [asOf, upstream.lastGoodPoll, upstream.nextPoll].map(millisOf)
   if (leader.id === null || heardMs == null) return { sinceMs: lastMs ?? null, why: 'Nobody polls.' }
   if (nowMs - heardMs > SILENT_LEADER_MS) {
     return { sinceMs: lastMs ?? heardMs, why: 'The process that polls is silent.' }
+  }
+  if (polling?.paused === true) {
+    return { sinceMs: lastMs ?? millisOf(polling.since), why: 'Polling is paused.' }
   }
   if (lastMs == null) return { sinceMs: null, why: 'No poll has brought an answer yet.' }
   const isOverdue = nextMs != null && nowMs - nextMs > OVERDUE_MS
@@ -117,7 +122,8 @@ function workingOf({ status, problem }: Reported, nowMs: number): GlanceAnswer {
     return { tone: 'bad', answer: 'No answer', detail: problem.detail }
   }
   if (status === null) return { tone: 'idle', answer: 'Asking', detail: 'Waiting for the first answer.' }
-  const { leader, upstream, asOf } = status
+  const { leader, upstream, polling, asOf } = status
+  if (polling?.paused === true) return pausedWords(polling, nowMs)
   const heardMs = millisOf(asOf)
   if (leader.id === null || heardMs === null) {
     return {
@@ -137,6 +143,19 @@ function workingOf({ status, problem }: Reported, nowMs: number): GlanceAnswer {
   const refused = refusalWords[upstream.state ?? 'unknown']
   if (refused !== undefined) return { ...refused, detail: `${refused.detail} Upstream: ${last}.` }
   return pollingWords(millisOf(upstream.nextPoll), last, nowMs)
+}
+
+/** Comes first: whatever else is wrong, nothing is polled before an operator resumes. */
+function pausedWords({ since, by, reason }: Polling, nowMs: number): GlanceAnswer {
+  const sinceMs = millisOf(since)
+  const time = sinceMs === null ? '' : ` since ${shortMoment(sinceMs, nowMs)}`
+  const who = by === null ? 'An operator' : by
+  const why = reason === null ? '' : ` Reason: ${reason}`
+  return {
+    tone: 'bad',
+    answer: 'Polling paused',
+    detail: `${who} has paused polling${time}; bridge admin resume ends it.${why}`,
+  }
 }
 
 /** What to say of a state of the upstream in which polls do not bring anything. */

@@ -63,7 +63,8 @@ const rules = {
   },
   BridgeNoGoodPoll: {
     severity: 'page',
-    judge({ status: { upstream }, nowMs }) {
+    judge({ status: { upstream, polling }, nowMs }) {
+      if (polling?.paused === true) return null
       const lastMs = millisOf(upstream.lastGoodPoll)
       const nextMs = millisOf(upstream.nextPoll)
       if (lastMs === null || nowMs - lastMs <= NO_POLL_MS) return null
@@ -76,9 +77,21 @@ const rules = {
       }
     },
   },
+  BridgePollingPaused: {
+    severity: 'page',
+    judge({ status: { polling }, nowMs }) {
+      const sinceMs = millisOf(polling?.since ?? null)
+      if (polling?.paused !== true || sinceMs === null || nowMs - sinceMs < HOUR_MS) return null
+      return {
+        summary: `Polling has been paused for ${inWords(nowMs - sinceMs)}.`,
+        todo: 'Resume it with bridge admin resume, or ask who paused it.',
+      }
+    },
+  },
   BridgeGapOpen: {
     severity: 'page',
-    judge({ status: { gaps }, nowMs }) {
+    judge({ status: { gaps, polling }, nowMs }) {
+      if (polling?.paused === true) return null
       const old = (gaps ?? []).filter(({ openedAt }) => isOlder(openedAt, nowMs))
       if (old.length === 0) return null
       return {

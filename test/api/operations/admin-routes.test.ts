@@ -1,0 +1,96 @@
+/** Tests the routes of `/v1/admin` on a real socket, over a log in memory. */
+import { expect, onTestFinished, test } from 'vitest'
+import { adminRoutes } from '../../../src/api/operations/admin-routes.ts'
+import { createApp } from '../../../src/http/app.ts'
+import { adminAuthenticate, isOperator, scopes, settingsCaller } from '../../../src/http/auth.ts'
+import { listen } from '../../../src/http/listener.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { PollingPauses } from '../../../src/registry/polling-pauses.ts'
+import { until } from '../../support/http/api-server.ts'
+import { caller, knows } from '../../support/http/callers.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+import { createMemoryLog } from '../../support/memory-log.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
+
+const TOKEN = 'a token of the tests'
+const NOW = '2026-06-01T06:00:00.000Z'
+
+/** The routes of a node; `isRunning` false: it has not read the table yet. */
+async function start(isRunning = true) {
+  const { logger } = keepingLogger()
+  const pauses = new PollingPauses({
+    log: createMemoryLog(),
+    clock: createManualClock(Date.parse(NOW)),
+    logger,
+  })
+  const stopping = new AbortController()
+  const running = isRunning ? pauses.run(stopping.signal) : null
+  if (isRunning) await until(() => pauses.isLoaded)
+  const app = createApp({
+    routes: adminRoutes({ pauses }),
+    authenticate: adminAuthenticate(
+      TOKEN,
+      knows({
+        operator: { scopes: ['admin'] },
+        reader: { scopes: ['events:read'] },
+        tenant: { tenant: 'desk', scopes },
+      }),
+    ),
+    corsOrigins: [],
+    logger,
+  })
+  const listener = await listen(app, { host: '127.0.0.1', port: 0, setting: 'X', clock: systemClock, logger })
+  onTestFinished(async () => {
+    stopping.abort()
+    await running
+    await listener.close(0)
+  })
+  const ask = async (token: string, verb: string, body?: object) => {
+    const response = await fetch(`${listener.url}/v1/admin/polling/${verb}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    return [response.status, await response.json()] as const
+  }
+  return { ask, pauses }
+}
+
+test('an operator pauses with a reason and resumes; who paused first stays', async () => {
+  const { ask, pauses } = await start()
+  const paused = { paused: true, since: NOW, by: 'tok_operator', reason: 'key changes' }
+  expect(await ask('operator', 'pause', { reason: 'key changes' })).toEqual([200, paused])
+  expect(await ask(TOKEN, 'pause')).toEqual([200, paused])
+  expect(pauses.current?.by).toBe('tok_operator')
+  const resumed = [200, { paused: false, since: null, by: null, reason: null }]
+  expect(await ask(TOKEN, 'resume')).toEqual(resumed)
+  expect(await ask(TOKEN, 'resume')).toEqual(resumed)
+  expect(await ask(TOKEN, 'pause', {})).toMatchObject([200, { by: 'settings', reason: null }])
+})
+
+test('a token of a tenant may not, whatever its scopes, nor one of the operator without the scope', async () => {
+  const { ask, pauses } = await start()
+  for (const verb of ['pause', 'resume']) {
+    for (const token of ['tenant', 'reader']) {
+      expect(await ask(token, verb, { reason: 7 })).toMatchObject([403, { code: 'forbidden' }])
+    }
+  }
+  expect(pauses.current).toBeNull()
+  expect(isOperator(settingsCaller)).toBe(true)
+  expect(isOperator(caller({ scopes: ['events:read'] }))).toBe(false)
+})
+
+test('a reason that is too long or steers a terminal is refused, and so are unknown members', async () => {
+  const { ask, pauses } = await start()
+  for (const body of [{ reason: 'x'.repeat(501) }, { reason: '\u001b[2J' }, { reason: '' }, { why: 'x' }]) {
+    expect(await ask(TOKEN, 'pause', body)).toMatchObject([400, { code: 'body_invalid' }])
+  }
+  expect(pauses.current).toBeNull()
+})
+
+test('a node that has not read the table yet says so', async () => {
+  const { ask } = await start(false)
+  for (const verb of ['pause', 'resume']) {
+    expect(await ask(TOKEN, verb)).toMatchObject([503, { code: 'unavailable' }])
+  }
+})

@@ -1,0 +1,62 @@
+/** Tests `bridge admin` against a server that records what it is asked. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { adminCommand } from '../../../../src/cli/commands/admin/admin.ts'
+import { testContext } from '../../command-context.ts'
+
+/** Runs the verb against a server that answers this. */
+async function run(answer: [status: number, body: object], ...args: string[]) {
+  const asked: unknown[] = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.on('data', (part) => {
+      text += part
+    })
+    request.on('end', () => {
+      asked.push([request.method, request.url, text === '' ? null : JSON.parse(text)])
+      const type = answer[0] < 400 ? 'application/json' : 'application/problem+json'
+      response.writeHead(answer[0], { 'Content-Type': type }).end(JSON.stringify(answer[1]))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { context, stdout, stderr } = testContext()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const failure = await adminCommand([...args, '--url', url, '--token', 'any'], context).then(
+    () => null,
+    (error: unknown) => error,
+  )
+  return { asked, stdout, stderr, failure }
+}
+
+const PAUSED = { paused: true, since: '2026-07-02T19:12:40.518Z', by: 'settings', reason: 'key changes' }
+const RUNS = { paused: false, since: null, by: null, reason: null }
+
+test('bridge admin pause sends the reason and says since when and why; --json prints the answer', async () => {
+  const said = await run([200, PAUSED], 'pause', '--reason', 'key changes')
+  expect(said.asked).toEqual([['POST', '/v1/admin/polling/pause', { reason: 'key changes' }]])
+  expect([said.stdout, said.stderr]).toEqual([
+    [],
+    ['polling is paused since 2026-07-02T20:12:40+01:00: key changes'],
+  ])
+  const printed = await run([200, { ...PAUSED, reason: null }], 'pause', '--json')
+  expect(printed.asked).toEqual([['POST', '/v1/admin/polling/pause', {}]])
+  expect(printed.stdout.map((line) => JSON.parse(line))).toEqual([{ ...PAUSED, reason: null }])
+})
+
+test('bridge admin resume resumes', async () => {
+  const said = await run([200, RUNS], 'resume')
+  expect(said.asked.map((one) => (one as string[]).slice(0, 2))).toEqual([
+    ['POST', '/v1/admin/polling/resume'],
+  ])
+  expect(said.stderr).toEqual(['polling goes on'])
+  expect((await run([200, RUNS], 'resume', '--json')).stdout.map((line) => JSON.parse(line))).toEqual([RUNS])
+})
+
+test('a refusal is an error with the words of the bridge', async () => {
+  const problem = { code: 'forbidden', title: 'Not allowed', status: 403, detail: 'only a token of default' }
+  const { failure, stdout } = await run([403, problem], 'pause')
+  expect(failure).toMatchObject({ message: expect.stringContaining('only a token of default') })
+  expect(stdout).toEqual([])
+})
