@@ -35,6 +35,7 @@ import { type AnyRoute, meaningOf, type RouteBody } from '../src/http/route.ts'
 import { jsonSchema } from '../src/http/schemas/json-schema.ts'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { lastingFaults } from '../src/obs/lasting-faults.ts'
+import { logAdvice } from '../src/obs/log-advice.ts'
 import { logEvents } from '../src/obs/log-events.ts'
 import { createLogger } from '../src/obs/logger.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
@@ -56,6 +57,8 @@ import type { SecretBox } from '../src/webhooks/endpoints/secrets.ts'
 import { eventDeliveriesRoute } from '../src/webhooks/health/event-deliveries-route.ts'
 import { replayListRoutes } from '../src/webhooks/replay/replay-list-routes.ts'
 import { wireReplays } from '../src/webhooks/replay/replay-wiring.ts'
+import { readSources } from '../test/support/house/imports.ts'
+import { lineLevels, loggedEvents } from '../test/support/house/log-calls.ts'
 import { createMemoryLog } from '../test/support/memory-log.ts'
 import { withSnippets } from './snippets.ts'
 
@@ -223,15 +226,23 @@ function errorsPage(): string {
 }
 
 function logEventsPage(): string {
+  const advice: Readonly<Record<string, string>> = logAdvice
+  const sources = readSources(join(import.meta.dirname, '..'), 'src')
+  const levels = loggedEvents(sources, new Set(Object.keys(logEvents)))
   return page(
     'Log events',
     'The process log is one JSON line for each event, on stderr: `level`, `time`, `event`, the facts of the event, and `msg`,',
-    'its meaning as in this table. On a terminal it is text (`BRIDGE_LOG_FORMAT`). Levels: `error` needs a person, `warn` should be known, `info` is normal work, `debug` is',
+    'its meaning as in this table with what to do. On a terminal it is text (`BRIDGE_LOG_FORMAT`). Levels: `error` needs a person, `warn` should be known, `info` is normal work, `debug` is',
     'for developers.',
     '',
     ...table(
-      ['Event', 'Meaning'],
-      Object.entries(logEvents).map(([event, meaning]) => [`\`${event}\``, meaning]),
+      ['Event', 'Level', 'Meaning', 'What to do'],
+      Object.entries(logEvents).map(([event, meaning]) => [
+        `\`${event}\``,
+        lineLevels.filter((level) => levels.get(event)?.has(level)).join(', '),
+        meaning,
+        advice[event] ?? '',
+      ]),
     ),
     '',
     '## Bad states that last',

@@ -6,8 +6,11 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { generatedPages } from '../docs/generate.ts'
 import { VERSION } from '../src/core/version.ts'
+import { logAdvice } from '../src/obs/log-advice.ts'
 import { logEvents } from '../src/obs/log-events.ts'
 import { createMetrics } from '../src/obs/metrics.ts'
+import { readSources } from './support/house/imports.ts'
+import { loggedEvents } from './support/house/log-calls.ts'
 import {
   brokenLinks,
   longPages,
@@ -116,15 +119,25 @@ test('every metric is in the docs, and every metric that a page names exists', a
   expect([...named].filter((name) => !names.includes(name.replace(/_(bucket|sum|count)$/, '')))).toEqual([])
 })
 
+const loggedLevels = loggedEvents(readSources(root, 'src'), new Set(Object.keys(logEvents)))
+
 test('every log event of the list is logged somewhere', () => {
-  const sources = files.filter(({ path }) => path.startsWith('src/') && path !== 'src/obs/log-events.ts')
-  const unused = Object.keys(logEvents).filter(
-    (event) => !sources.some(({ text }) => text.includes(`'${event}'`)),
-  )
-  expect(unused).toEqual([])
+  expect(Object.keys(logEvents).filter((event) => !loggedLevels.has(event))).toEqual([])
 })
 
-test('the list of log events is in the order of their names, so that what begins alike stands together', () => {
+test('every log event at error says what to do, and no advice is on one that is for information', () => {
+  const has = (event: string, level: string): boolean => loggedLevels.get(event)?.has(level) === true
+  // The line of a lost entry is the entry: there is nothing to do.
+  const needsNone = (event: string): boolean => Object.hasOwn(logAdvice, event) || event === 'audit.lost'
+  expect(
+    Object.keys(logEvents).filter((event) => has(event, 'error') && !needsNone(event)),
+    'add to src/obs/log-advice.ts',
+  ).toEqual([])
+  expect(Object.keys(logAdvice).filter((event) => !has(event, 'error') && !has(event, 'warn'))).toEqual([])
+})
+
+test('the lists of log events are in the order of their names, so that what begins alike stands together', () => {
+  expect(Object.keys(logAdvice)).toEqual(Object.keys(logAdvice).toSorted())
   expect(Object.keys(logEvents)).toEqual(Object.keys(logEvents).toSorted())
 })
 

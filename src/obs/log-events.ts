@@ -2,8 +2,9 @@
  * Lists every log event with the sentence that explains it, which its log line carries as `msg`. The logger accepts no
  * other event name. `docs/log-events.md` is generated from this table.
  */
+import { logAdvice } from './log-advice.ts'
 
-/** Event name to what happened, whether it is retried, and what to do where something has to be done. */
+/** Event name to what happened, and whether it is retried. What to do is in `log-advice.ts`. */
 export const logEvents = {
   'archive.upgrade':
     'Events stored by an earlier version are being converted to the current layout; `sequence` shows how far.',
@@ -14,9 +15,9 @@ export const logEvents = {
   'attempt_history.entries_unreadable':
     'Some stored webhook attempts cannot be read by this version and are left out of attempt lists.',
   'attempt_history.rebuilt':
-    'The local copy of the webhook attempt history was discarded and is being read again from Kafka. Nothing to do; check the disk if it repeats.',
+    'The local copy of the webhook attempt history was discarded and is being read again from Kafka.',
   'attempt_history.trimmed':
-    'The history of webhook attempts was larger than 2 GiB, so attempts of the tenant with most of them were deleted, the oldest first: those that began between `from` and `to`. Deliveries are not affected. Look which of its endpoints fails or replays that much.',
+    'The history of webhook attempts was larger than 2 GiB, so attempts of the tenant with most of them were deleted, the oldest first: those that began between `from` and `to`. Deliveries are not affected.',
   'attempt_history.unavailable':
     'The history of webhook attempts cannot be read or stored; requests for it get 503 until a retry succeeds. Deliveries go on.',
   'attempt_history.write_failed':
@@ -36,9 +37,9 @@ export const logEvents = {
   'audit.unavailable':
     'The audit journal cannot be read; `GET /v1/audit` lacks new entries until a retry succeeds.',
   'backfill.limited':
-    'Half of the quota left does not pay for the whole backfill. The newest days, from `readFrom` on, are read; what is older stays an open gap. A shorter BRIDGE_BACKFILL avoids it.',
+    'Half of the quota left does not pay for the whole backfill. The newest days, from `readFrom` on, are read; what is older stays an open gap.',
   'console.build_failed':
-    'The page of the console could not be built, so requests for it get 503; the next one tries again. API and streams are not affected. `error` says why.',
+    'The page of the console could not be built, so requests for it get 503; the next one tries again. API and streams are not affected.',
   'console.built':
     'The page of the console was built at the first request for it or for a link to it, in a process of its own.',
   'day_report.published':
@@ -51,13 +52,12 @@ export const logEvents = {
   'endpoint.deleted':
     'A webhook endpoint was deleted through the API; `by` names the access token that was used.',
   'endpoint.deletion_undone':
-    'A concurrent write from another node brought a deleted webhook endpoint back, and deleting it again failed; another node may still deliver to it. Delete it again.',
+    'A concurrent write from another node brought a deleted webhook endpoint back, and deleting it again failed; another node may still deliver to it.',
   'endpoint.rotated':
     'A webhook endpoint got a new signing secret on request; `by` names the access token that was used.',
   'endpoint.secrets_re_encrypted':
     'Stored secrets of webhook endpoints were encrypted again under the current encryption key.',
-  'endpoint.unreadable':
-    'A stored webhook endpoint cannot be read by this version and gets no deliveries. Run the version that wrote it, or create the endpoint again.',
+  'endpoint.unreadable': 'A stored webhook endpoint cannot be read by this version and gets no deliveries.',
   'exchange_references.not_stored':
     'Exchange references that were read from the upstream could not be stored in the log. They are served, and read again when they are asked for next.',
   'exchange_references.read':
@@ -97,7 +97,7 @@ export const logEvents = {
     'This process is no longer the leader; `reason` says why. Another process takes over if one runs.',
   'leader.rebalancing': 'The Kafka consumer group that elects the leader is rebalancing.',
   'leader.report_unreadable':
-    'The topic of status messages has a message that no bridge wrote; it is ignored. Check who may write to this topic.',
+    'The topic of status messages has a message that no bridge wrote; it is ignored.',
   'log.available': 'The event log in Kafka can be read and written again.',
   'log.claimed':
     'This process is now the only writer of the event log; `durationMs` is how long it took to fence earlier writers.',
@@ -115,7 +115,7 @@ export const logEvents = {
   'log.restore_completed':
     'A bridge restore that was interrupted has been completed: the restored log is in use. `path` holds the files that it replaced.',
   'log.retention_begins':
-    'BRIDGE_ALL_RETENTION is set, and an earlier version that kept everything wrote this log. Older events are removed after `from`; unset it before then to keep them.',
+    'BRIDGE_ALL_RETENTION is set, and an earlier version that kept everything wrote this log.',
   'log.space_kept':
     'The file of the embedded log was made by an earlier version and does not shrink: its free space is used again.',
   'log.space_returned': 'Free space of the file of the embedded log was returned to the file system.',
@@ -148,7 +148,7 @@ export const logEvents = {
   'process.stopped':
     'The process has released everything and ends with `exitCode`: 0 where it was asked to stop. `error` is there where something failed while it stopped.',
   'process.stopping':
-    'The process stops; `reason` says why: SIGTERM or SIGINT, `start_failed`, `fault` where a task ended with `error`, or `uncaught` for an error of the program, after which it ends at once. Where `error` is there, do what its `hint` says; the process manager starts it again.',
+    'The process stops; `reason` says why: SIGTERM or SIGINT, `start_failed`, `fault` where a task ended with `error`, or `uncaught` for an error of the program, after which it ends at once.',
   'quota.drift_detected':
     'The upstream reports a different use of the request quota than this bridge counted; another client may use the same key.',
   'quota.drift_resolved':
@@ -157,7 +157,7 @@ export const logEvents = {
   'readiness.check_failed':
     'The check `check` of `/readyz` failed because of an internal error of the bridge; it counts as not passed. It is logged once until the check passes again.',
   'replica.damaged':
-    'The local copy of the event log was damaged and discarded; it is filled again from Kafka. Nothing is lost; check the disk if it repeats.',
+    'The local copy of the event log was damaged and discarded; it is filled again from Kafka.',
   'replica.not_pruned':
     'Expired events could not be removed from the local copy of the event log; it is retried.',
   'replica.pruned': 'Events that Kafka dropped by age were removed from the local copy of the event log.',
@@ -193,11 +193,11 @@ export const logEvents = {
   'token.last_use_not_stored':
     'The time when an access token was last used could not be stored; it is retried.',
   'token.unreadable':
-    'A stored access token cannot be read by this version, and requests with it are rejected; or only the time of its last use cannot be read, and it works. Run the version that wrote it, or create a new token.',
+    'A stored access token cannot be read by this version, and requests with it are rejected; or only the time of its last use cannot be read, and it works.',
   'topic.create_refused':
     'The topic of a category cannot be had: Kafka refuses to create it, or it has several partitions. Its events go to the topic _other; the next leader tries again.',
   'topic.settings_refused':
-    'Kafka refuses some settings of new topics, so `count` topics such as `topic` were created without `settings`, or with lower values; `reason` is its own sentence. Allow the settings, or set them by hand.',
+    'Kafka refuses some settings of new topics, so `count` topics such as `topic` were created without `settings`, or with lower values; `reason` is its own sentence.',
   'traces.export_failed':
     'The receiver of traces does not take them; `reason` says why. Sending goes on, and what does not fit meanwhile is dropped. Events and deliveries are not affected. Check OTEL_EXPORTER_OTLP_ENDPOINT and the receiver.',
   'traces.export_recovered': 'The receiver of traces takes them again.',
@@ -209,7 +209,7 @@ export const logEvents = {
   'webhook.command_unreadable':
     'A stored operation on a webhook endpoint (starting a replay, disabling it, or notifying its owner that it was disabled) cannot be read by this version and is ignored.',
   'webhook.dead_forgotten':
-    'Delivery rows of this tenant take more memory than it may have, so its oldest dead deliveries, up to `sequence`, were forgotten: a replay of `dead` ones leaves them out, one by time or id does not. The member `forgotten` of the health of its endpoints counts them. Look which of them fail.',
+    'Delivery rows of this tenant take more memory than it may have, so its oldest dead deliveries, up to `sequence`, were forgotten: a replay of `dead` ones leaves them out, one by time or id does not. The member `forgotten` of the health of its endpoints counts them.',
   'webhook.disabled':
     'A webhook endpoint was disabled and gets no more events; `reason` says why. Its owner can enable it again.',
   'webhook.epoch_changed':
@@ -223,7 +223,7 @@ export const logEvents = {
   'webhook.health_not_published':
     'How the deliveries of this node stand could not be stored for other nodes; it is retried.',
   'webhook.no_socket':
-    'This process cannot open another connection (`reason`: EMFILE, ENFILE or EADDRNOTAVAIL), so webhook deliveries wait a second and are tried again; no receiver is blamed. Raise the limit of open files (ulimit -n, LimitNOFILE), or find out what holds so many.',
+    'This process cannot open another connection (`reason`: EMFILE, ENFILE or EADDRNOTAVAIL), so webhook deliveries wait a second and are tried again; no receiver is blamed.',
   'webhook.notification_abandoned':
     'A notification to the owner of a webhook endpoint was given up after its last retry, or, with `attempts` 0, because 10,000 of its tenant wait already.',
   'webhook.recovered':
@@ -250,6 +250,13 @@ export const logEvents = {
     'Stored delivery state of deleted webhook endpoints could not be removed yet; it is retried.',
   'webhook.tested': 'A test event was sent to a webhook endpoint on request.',
 } as const
+
+/** The sentence in a line of this event: what happened and what to do. */
+export function eventMeaning(event: LogEvent): string {
+  const advice: Partial<Record<LogEvent, string>> = logAdvice
+  const todo = advice[event]
+  return todo === undefined ? logEvents[event] : `${logEvents[event]} ${todo}`
+}
 
 /** The name of a log event. */
 export type LogEvent = keyof typeof logEvents

@@ -4,7 +4,7 @@
  */
 
 /** The allow-list, by what the line is about. */
-export const logFields: ReadonlySet<string> = new Set([
+const fieldNames = [
   // process
   'version',
   'roles',
@@ -14,6 +14,7 @@ export const logFields: ReadonlySet<string> = new Set([
   'dataDir',
   'settings',
   'warning',
+  'check',
   'exitCode',
   'node',
   // any unit of work
@@ -60,12 +61,15 @@ export const logFields: ReadonlySet<string> = new Set([
   'url',
   'complete',
   'units',
+  'budget',
   'requests',
   'changed',
   'removed',
   'unread',
   'skewMs',
   'guid',
+  'stamped',
+  'aheadMs',
   'guids',
   'field',
   'verdict',
@@ -74,6 +78,7 @@ export const logFields: ReadonlySet<string> = new Set([
   'gapId',
   'cause',
   'from',
+  'readFrom',
   'to',
   'found',
   'openGaps',
@@ -108,4 +113,10 @@ export const logFields: ReadonlySet<string> = new Set([
   'streamId',
   'sent',
   'maxClients',
-])
+] as const
+
+/** A name that a field may have. */
+export type LogField = (typeof fieldNames)[number]
+
+/** The names that fields may have. */
+export const logFields: ReadonlySet<string> = new Set(fieldNames)

@@ -5,13 +5,13 @@
  */
 import pino from 'pino'
 import { BridgeError, textOf } from '../errors.ts'
-import { type LogEvent, logEvents } from './log-events.ts'
-import { logFields } from './log-fields.ts'
+import { eventMeaning, type LogEvent } from './log-events.ts'
+import { type LogField, logFields } from './log-fields.ts'
 import { textLine } from './log-text.ts'
 import { safeJson } from './safe-json.ts'
 
-/** Fields of a line. Names outside `logFields` are dropped. */
-export type LogFields = Readonly<Record<string, unknown>>
+/** Fields of a line. Other names, which the compiler does not see in every object, are dropped. */
+export type LogFields = { readonly [name in LogField]?: unknown }
 
 /** Logs events. Never throws. */
 export interface Logger {
@@ -67,7 +67,7 @@ export function createLogger(options: LoggerOptions): Logger {
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (event: LogEvent, fields: LogFields = {}): void => {
       if (!sink.isLevelEnabled(level)) return
-      sink[level]({ event: clean(event), ...members(fields, clean, DEEPEST) }, logEvents[event])
+      sink[level]({ event: clean(event), ...members(fields, clean, DEEPEST) }, eventMeaning(event))
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }

@@ -114,7 +114,7 @@ class ReferenceCopy {
     const bytes = Buffer.byteLength(JSON.stringify(record))
     if (bytes > LARGEST_RECORD_BYTES) {
       logger.warn('exchange_references.not_stored', {
-        key,
+        name: key,
         reason: `${bytes} bytes, more than ${LARGEST_RECORD_BYTES}`,
       })
       return
@@ -123,7 +123,7 @@ class ReferenceCopy {
       await this.#table.put(key, record)
     } catch (error) {
       if (!isLogOutage(error)) throw error
-      logger.warn('exchange_references.not_stored', { key, error })
+      logger.warn('exchange_references.not_stored', { name: key, error })
     }
   }
 

@@ -123,7 +123,7 @@ export function publish(context: StepContext, publication: Publication): void {
 /** Warns of an item whose time lies ahead of upstream's present. */
 function reportAhead(context: StepContext, { disclosure }: FetchedItem, present: number): void {
   const { guid, timestamp, timeMs } = disclosure
-  const fields = { guid, time: timestamp, aheadMs: Math.round(timeMs - present) }
+  const fields = { guid, stamped: timestamp, aheadMs: Math.round(timeMs - present) }
   context.actions.push({ type: 'report', level: 'warn', event: 'item.stamped_ahead', fields })
 }
 

@@ -18,6 +18,7 @@ import type { ScheduledRescans } from '../../governor/schedule/rescans.ts'
 import type { Chance } from '../../lifecycle/clock.ts'
 import type { RejectedItem } from '../../log/events.ts'
 import type { LogEvent } from '../../obs/log-events.ts'
+import type { LogFields } from '../../obs/logger.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
@@ -287,7 +288,7 @@ export type PollerAction =
       type: 'report'
       level: 'debug' | 'info' | 'warn' | 'error'
       event: LogEvent
-      fields: Record<string, unknown>
+      fields: LogFields
     }
 
 /** A call of `step`: the draft of the next state and the actions so far. Handlers replace its fields and never mutate their values. */

@@ -42,8 +42,7 @@ export function createDeliveryAccount({
           metrics.webhookDeliveryLatency.observe({}, Math.max(0, clock.now() - recordedMs) / 1000)
         }
       }
-      const line = verdict.next === 'delivered' ? logger.debug : logger.info
-      line('webhook.attempt', {
+      logger[verdict.next === 'delivered' ? 'debug' : 'info']('webhook.attempt', {
         endpointId: endpoint.id,
         tenant: endpoint.tenant,
         sequence: attempted.delivery.sequence,

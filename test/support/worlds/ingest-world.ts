@@ -7,8 +7,7 @@ import type { StoredRevision } from '../../../src/archive/store/archive.ts'
 import { createCalendar } from '../../../src/core/calendar/calendar.ts'
 import { type SeededChance, seededChance } from '../../../src/core/chance.ts'
 import { contentHash } from '../../../src/core/disclosure.ts'
-import type { NewEvent } from '../../../src/core/event.ts'
-import { isGap } from '../../../src/core/event.ts'
+import { isGap, type NewEvent } from '../../../src/core/event.ts'
 import type { Purpose } from '../../../src/core/purpose.ts'
 import type { QuotaReset } from '../../../src/governor/quota/ledger.ts'
 import { countUnits, ledgerAfterRefunds, type OpenLedger } from '../../../src/governor/quota/time-buckets.ts'
@@ -33,6 +32,7 @@ import { COMMIT_LIMIT, type RejectedItem, rejectedHash } from '../../../src/log/
 import type { UpstreamListQuery } from '../../../src/upstream/list-parameters.ts'
 import type { Failure } from '../../../src/upstream/outcome.ts'
 import type { Page } from '../../../src/upstream/page.ts'
+import { allowed } from '../keeping-logger.ts'
 import type { LogOperation } from './real-log/operations.ts'
 import { HonestUpstream, textOf, type WorldItem } from './world-upstream.ts'
 
@@ -294,7 +294,7 @@ export class World {
     } else if (action.type === 'abandon') this.requestNumber++
     else if (action.type === 'request') this.send(action.purpose, action.query)
     else if (action.type === 'commit') this.commit(action.queued)
-    else if (action.type === 'report') this.reports.push({ ...action, atMs: this.nowMs })
+    else if (action.type === 'report') this.reports.push({ ...allowed(action), atMs: this.nowMs })
   }
 
   private writerState() {
