@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { endWithTests } from './children.ts'
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts')
 export const ADMIN_TOKEN = 'test-admin-token-0123456789'
@@ -156,8 +157,6 @@ function collect(child: ChildProcess): { stdout: string; stderr: string } {
 
 /** Its exit code. A test that fails half way leaves no process behind. */
 function exitOf(child: ChildProcess): Promise<number | null> {
-  const end = (): void => void child.kill('SIGKILL')
-  process.once('exit', end)
-  child.once('close', () => process.off('exit', end))
+  endWithTests(child)
   return new Promise((done) => child.once('close', (code) => done(code)))
 }

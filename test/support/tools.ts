@@ -3,6 +3,7 @@
  * under `REQUIRE_TOOLS=1`, which `.ci/run` sets. It installs nothing.
  */
 import { spawn, spawnSync } from 'node:child_process'
+import { endWithTests } from './children.ts'
 
 /**
  * Whether the program is on the path: `it.skipIf(!hasTool(…))`.
@@ -34,10 +35,8 @@ export async function runTool(
     cwd: options.cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const end = (): void => void child.kill('SIGKILL')
-  options.signal?.addEventListener('abort', end)
-  // A test that fails half way leaves no process behind.
-  process.once('exit', end)
+  options.signal?.addEventListener('abort', () => void child.kill('SIGKILL'))
+  endWithTests(child)
   let stdout = ''
   let lastLine = ''
   let stderr = ''
@@ -54,7 +53,6 @@ export async function runTool(
     child.once('error', reject)
     child.once('close', resolve)
   })
-  process.off('exit', end)
   return { code, stdout, stderr }
 }
 
