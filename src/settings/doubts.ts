@@ -7,7 +7,7 @@ import { type PlanName, planIncludes } from '../core/plans.ts'
 
 /** The smallest plan with fund paths (specification §8). */
 const FUNDS_PLAN = 'advanced'
-/** With more time between polls than this, an upstream that keeps its own time looks dead outside London's hours. */
+/** With more time between polls than this, a sandbox looks dead outside the release hours of its own time. */
 const SLOW_POLLS_MS = 60_000
 
 /** The settings that are looked at. */
@@ -42,7 +42,7 @@ export function doubtsOf({ roles, kafka, upstream, plan, gatewayUnits }: Judged)
   if (polls && upstream !== null && isLoopback(new URL(upstream.url).hostname)) {
     if (WEEK_MS / plan.weeklyQuota > SLOW_POLLS_MS) {
       doubts.push(
-        'BRIDGE_UPSTREAM_URL is on this machine. A sandbox there keeps its own time, but polls follow the clock and the calendar of London: at night and on weekends the next one may be an hour away. Start the sandbox with --weekly-quota 1000000 and set BRIDGE_UPSTREAM_WEEKLY_QUOTA to the same, or use bridge demo',
+        'BRIDGE_UPSTREAM_URL is on this machine. Polls follow the time that a sandbox there keeps, but they spread the quota over a real week: the next one may be minutes away, at night and on weekends of the sandbox hours. Start the sandbox with --weekly-quota 1000000 and set BRIDGE_UPSTREAM_WEEKLY_QUOTA to the same, or use bridge demo',
       )
     }
   }

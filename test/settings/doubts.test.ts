@@ -34,9 +34,11 @@ describe('settings that nobody can mean are warned of', () => {
     expect(warningsOf({ ...units, BRIDGE_UPSTREAM_PLAN: 'advanced' })).toEqual([])
   })
 
-  test('a sandbox, which keeps its own time, polled by the calendar of London', () => {
+  test('a sandbox, polled by its own time at the pace of a real quota', () => {
     const sandbox = { BRIDGE_UPSTREAM_URL: 'http://127.0.0.1:21070/v2' }
-    expect(warningsOf(sandbox)).toEqual([expect.stringMatching(/^BRIDGE_UPSTREAM_URL .*sandbox.*calendar/)])
+    expect(warningsOf(sandbox)).toEqual([
+      expect.stringMatching(/^BRIDGE_UPSTREAM_URL .*time that a sandbox.*real week/),
+    ])
     expect(warningsOf({ ...sandbox, BRIDGE_UPSTREAM_WEEKLY_QUOTA: '1000000' })).toEqual([])
   })
 })
