@@ -9,14 +9,18 @@ const faults: Partial<Record<UpstreamHealth, FaultName>> = {
   quota: 'quota_spent',
 }
 
-/** How upstream stands for this process; only the leader has faults of it. One failed request is none yet. */
+/**
+ * How upstream stands for this process; only the leader has faults of it. One failed request is none yet. While polling is
+ * paused, nothing new is known.
+ */
 export function upstreamStanding(
-  state: Pick<IngestState, 'head' | 'upstream' | 'failuresInARow'>,
+  state: Pick<IngestState, 'head' | 'upstream' | 'failuresInARow' | 'pausedSinceMs'>,
   leaderSinceMs: number | null,
 ): Standing {
   if (!isInformed(state, leaderSinceMs)) return { is: 'fine', reason: 'this process no longer leads' }
-  const { upstream, failuresInARow } = state
-  if (upstream === 'waiting' || (upstream === 'failing' && failuresInARow < 2)) return { is: 'unknown' }
+  const { upstream, failuresInARow, pausedSinceMs } = state
+  if (pausedSinceMs !== null || upstream === 'waiting' || (upstream === 'failing' && failuresInARow < 2))
+    return { is: 'unknown' }
   const what = faults[upstream]
   return what === undefined ? { is: 'fine' } : { is: 'bad', what }
 }

@@ -85,5 +85,6 @@ test('upstream has a fault for each bad state of its own, after two failures, on
     'quota_spent',
   ])
   const failing = { ...informed, upstream: 'unauthorised' as const, failuresInARow: 3 }
+  expect(upstreamStanding({ ...failing, pausedSinceMs: NOW_MS }, NOW_MS)).toEqual({ is: 'unknown' })
   expect(upstreamStanding(failing, null)).toEqual({ is: 'fine', reason: expect.any(String) })
 })
