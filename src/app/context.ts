@@ -34,6 +34,8 @@ export interface AppParts {
 /** Passed from step to step. */
 export interface StartContext extends AppParts {
   settings: Settings
+  /** Texts that the log never shows; a secret that is read later is added before it is used. */
+  secrets: string[]
   logger: Logger
   metrics: Metrics
   /** Null where traces are off. */
@@ -55,8 +57,9 @@ export async function startContext(
   parts: AppParts,
   { stack, stopping }: { stack: ReleaseStack; stopping: AbortSignal },
 ): Promise<StartContext> {
+  const secrets = [...settings.secrets]
   const form = logForm(settings.logFormat, parts.terminal ?? null)
-  const logger = createLogger({ level: settings.logLevel, secrets: settings.secrets, form })
+  const logger = createLogger({ level: settings.logLevel, secrets, form })
   const metrics = createMetrics({ version: VERSION, installation: settings.installation })
   const calendar = loadCalendar(settings.calendarFile)
   for (const warning of settings.warnings) logger.warn('settings.warning', { warning })
@@ -66,7 +69,19 @@ export async function startContext(
   if (warning !== null) logger.warn('streams.capacity_lowered', { maxClients: files.streams, warning })
   const tracing = await openTracing(settings, { ...parts, metrics, logger })
   if (tracing !== null) stack.push('traces', () => tracing.close())
-  return { ...parts, settings, logger, metrics, tracing, calendar, files, stack, roles: [], stopping }
+  return {
+    ...parts,
+    settings,
+    secrets,
+    logger,
+    metrics,
+    tracing,
+    calendar,
+    files,
+    stack,
+    roles: [],
+    stopping,
+  }
 }
 
 /** Null where traces are off: then nothing of OpenTelemetry is loaded. */

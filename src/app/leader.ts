@@ -4,6 +4,8 @@
  */
 import { createIngest, type Ingest } from '../ingest/ingest.ts'
 import { PollingPauses } from '../registry/polling-pauses.ts'
+import { KeyFile } from '../settings/key-file.ts'
+import type { UpstreamSettings } from '../settings/settings.ts'
 import type { StartContext } from './context.ts'
 import type { Storage } from './storage.ts'
 
@@ -19,8 +21,17 @@ export function buildLeader(context: StartContext, storage: Storage, pauses: Pol
   const { settings, stack, roles } = context
   const { upstream } = settings
   if (!settings.roles.includes('poller') || upstream === null) return null
-  const ingest = createIngest({ ...context, ...settings, ...storage, upstream, pauses })
+  const keyFile = keyFileOf(context, upstream)
+  const given = keyFile !== null && { upstreamKey: () => keyFile.key }
+  const ingest = createIngest({ ...context, ...settings, ...storage, upstream, pauses, ...given })
   stack.push('the upstream client', () => ingest.close())
   roles.push(...ingest.tasks)
+  if (keyFile !== null) roles.push({ name: 'upstream key', run: (signal) => keyFile.run(signal) })
   return ingest
+}
+
+/** Null where the key was given as text. */
+function keyFileOf(context: StartContext, { key, keyFile: path }: UpstreamSettings): KeyFile | null {
+  const onSecret = (next: string): void => void context.secrets.push(next)
+  return path === undefined ? null : new KeyFile({ ...context, path, key, onSecret })
 }

@@ -61,6 +61,8 @@ const PAUSED = refused(
 export interface IngestParts
   extends Pick<PollerParts, 'log' | 'archive' | 'replicator' | 'clock' | 'logger'> {
   upstream: UpstreamSettings
+  /** Gives the key of the next request; absent: that of `upstream`. */
+  upstreamKey?: () => string
   /** Upstream's own word in the place of `native`. */
   native: { word: string }
   /** Units a week for fund requests; 0 = the fund gateway is off. */
@@ -87,7 +89,7 @@ export function createIngest(parts: IngestParts) {
   const config = configOf(parts)
   const transport = createTransport({
     url: upstream.url,
-    key: upstream.key,
+    key: parts.upstreamKey ?? upstream.key,
     timeoutMs: REQUEST_TIMEOUT_MS,
     clock,
   })

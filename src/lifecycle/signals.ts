@@ -21,6 +21,12 @@ export async function withStopSignal(work: (signal: AbortSignal) => Promise<void
   }
 }
 
+/** Calls back at each SIGHUP, which ends the process no longer. Returns a function that ends this. */
+export function onHangUp(take: () => void): () => void {
+  process.on('SIGHUP', take)
+  return () => void process.off('SIGHUP', take)
+}
+
 /** The system signal that aborted this one, e.g. `SIGTERM`; `requested` where no system signal did. */
 export function stopReason({ reason }: AbortSignal): string {
   const name = reason instanceof DOMException ? reason.message : ''

@@ -73,6 +73,7 @@ export const logAdvice = {
   'topic.create_refused':
     'Read `error`: allow the bridge to create topics, or create this one with one partition.',
   'topic.settings_refused': 'Allow the settings, or set them by hand.',
+  'upstream.key_refused': 'Write the key alone into the file; the old one stays in use until then.',
   'upstream.request_failed': 'Nothing to do unless it lasts: then `fault.lasting` follows with a hint.',
   'webhook.command_delayed': 'Nothing to do unless it repeats: then see `log.unavailable`.',
   'webhook.command_unreadable': 'Run the version that wrote it, or start the operation again.',

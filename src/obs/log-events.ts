@@ -201,6 +201,10 @@ export const logEvents = {
   'traces.export_failed':
     'The receiver of traces does not take them; `reason` says why. Sending goes on, and what does not fit meanwhile is dropped. Events and deliveries are not affected. Check OTEL_EXPORTER_OTLP_ENDPOINT and the receiver.',
   'traces.export_recovered': 'The receiver of traces takes them again.',
+  'upstream.key_refused':
+    'The file of the upstream key has changed and holds no usable key, or cannot be read; the key that was read before stays in use.',
+  'upstream.key_reloaded':
+    'The file of the upstream key has changed; requests from now on carry the new key.',
   'upstream.request_failed':
     'A request to the upstream API failed; `reason` or `verdict` says how. It is retried.',
   'webhook.attempt': 'One attempt to deliver an event to a webhook endpoint has ended.',

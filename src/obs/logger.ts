@@ -31,7 +31,7 @@ export type LogForm = 'json' | 'text' | 'coloured'
 
 export interface LoggerOptions {
   level: pino.LevelWithSilent
-  /** Texts that must not appear in any line. */
+  /** Texts that must not appear in any line; may grow. */
   secrets: readonly string[]
   /** Default: JSON. */
   form?: LogForm
@@ -108,9 +108,14 @@ function shownError(error: Error, clean: (text: string) => string, depth: number
 
 /** Removes secrets, queries of addresses and excess length from a text. */
 function cleaner(secrets: readonly string[]): (text: string) => string {
-  const searched = secrets.filter((secret) => secret.length >= SHORTEST_SECRET)
-  const forms = [...new Set(searched.flatMap((secret) => [secret, encodeURIComponent(secret)]))]
+  let known = -1
+  let forms: string[] = []
   return (text) => {
+    if (known !== secrets.length) {
+      known = secrets.length
+      const searched = secrets.filter((secret) => secret.length >= SHORTEST_SECRET)
+      forms = [...new Set(searched.flatMap((secret) => [secret, encodeURIComponent(secret)]))]
+    }
     let cleaned = text
     for (const form of forms) cleaned = cleaned.replaceAll(form, REDACTED)
     cleaned = cleaned.replace(CREDENTIALS_OF_ADDRESS, '$1').replace(QUERY_OF_ADDRESS, '$1')

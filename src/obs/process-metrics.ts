@@ -56,6 +56,10 @@ export function processMetrics(make: Instruments) {
       'data_free_bytes',
       'Bytes that are free on the volume of the data directory; absent while it cannot be read.',
     ),
+    keyReloaded: make.knownGauge(
+      'upstream_key_reload_timestamp_seconds',
+      'When a changed `BRIDGE_UPSTREAM_KEY_FILE` was last taken into use, seconds since 1970; absent while the key is that of the start.',
+    ),
     certificateExpiry: make.knownGauges(
       'tls_certificate_expiry_timestamp_seconds',
       "When the first certificate expires of the listener's chain, of the authorities of Kafka and of the certificate for Kafka, seconds since 1970; absent where none is set.",

@@ -20,6 +20,8 @@ type Origin = 'environment' | '.env'
 /** The texts found, and errors about names and files. */
 export interface FoundSettings {
   texts: Map<SettingName, string>
+  /** The files that gave secrets. */
+  files: Map<SettingName, string>
   errors: FieldError[]
 }
 
@@ -71,7 +73,7 @@ function otherWay(name: string): string | null {
 }
 
 function sortNames(given: Map<string, { text: string; origin: Origin }>, readFile: ReadFile): FoundSettings {
-  const found: FoundSettings = { texts: new Map(), errors: [] }
+  const found: FoundSettings = { texts: new Map(), files: new Map(), errors: [] }
   for (const [name, { text, origin }] of given) {
     const known = settingNames.find((candidate) => candidate === name)
     const secret = fileNames.get(name)
@@ -91,7 +93,10 @@ function readSecret(
   try {
     const text = readFile(path).trim()
     if (text === '') found.errors.push({ field: name, message: `names an empty file: ${path}` })
-    else found.texts.set(secret, text)
+    else {
+      found.texts.set(secret, text)
+      found.files.set(secret, path)
+    }
   } catch (error) {
     found.errors.push({ field: name, message: `names a file that cannot be read: ${messageOf(error)}` })
   }

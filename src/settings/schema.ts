@@ -135,7 +135,12 @@ export const settingsSchema = z.object({
   }),
   BRIDGE_UPSTREAM_KEY: setting(
     field.patternField(/^[\x21-\x7e]{1,500}$/, '1 to 500 printable characters without blanks'),
-    { default: null, meaning: 'API key, sent as `x-api-key`. Required with `poller`.', isSecret: true },
+    {
+      default: null,
+      meaning:
+        'API key, sent as `x-api-key`. Required with `poller`. A changed `BRIDGE_UPSTREAM_KEY_FILE` is taken within seconds.',
+      isSecret: true,
+    },
   ),
   BRIDGE_UPSTREAM_PLAN: setting(field.wordField(planNames), {
     default: 'free',

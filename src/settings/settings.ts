@@ -28,6 +28,8 @@ export interface UpstreamSettings {
   /** Ends in `/v2`, without a slash after it. */
   url: string
   key: string
+  /** `BRIDGE_UPSTREAM_KEY_FILE`, which is read again while the process runs; absent: the key was given as text. */
+  keyFile?: string
   plan: UpstreamPlan
 }
 
@@ -209,7 +211,7 @@ function groupSettings(
   found: FoundSettings,
 ) {
   const nativeWord = given(values.BRIDGE_UPSTREAM_NATIVE_WORD)
-  const upstream = upstreamSettings(values)
+  const upstream = upstreamSettings(values, found.files.get('BRIDGE_UPSTREAM_KEY'))
   const plan = upstreamPlan(values)
   const gatewayUnits = given(values.BRIDGE_GATEWAY_WEEKLY_UNITS)
   return {
@@ -283,10 +285,10 @@ function given<T>(value: T | undefined): T {
   return value
 }
 
-function upstreamSettings(values: SettingValues): UpstreamSettings | null {
+function upstreamSettings(values: SettingValues, keyFile: string | undefined): UpstreamSettings | null {
   const { BRIDGE_UPSTREAM_URL: url, BRIDGE_UPSTREAM_KEY: key } = values
   if (url === undefined || key === undefined) return null
-  return { url, key, plan: upstreamPlan(values) }
+  return { url, key, ...(keyFile !== undefined && { keyFile }), plan: upstreamPlan(values) }
 }
 
 function traceSettings(values: SettingValues): TraceSettings | null {

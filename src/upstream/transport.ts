@@ -21,7 +21,8 @@ const BLOCK_CHUNKS = 4096
 export interface TransportOptions {
   /** Base address, ending in `/v2`. */
   url: string
-  key: string
+  /** Gives the key of the next request; it may change. */
+  key: string | (() => string)
   /** From the first byte sent to the last byte read. */
   timeoutMs: number
   clock: Clock
@@ -39,7 +40,7 @@ export interface RequestOptions {
 export type Transport = ReturnType<typeof createTransport>
 
 /** A transport with its own connection pool. */
-export function createTransport({ url, key, timeoutMs, clock }: TransportOptions) {
+export function createTransport({ url, key: given, timeoutMs, clock }: TransportOptions) {
   const agent = new Agent({
     // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise send the key to any server.
     connect: { timeout: timeoutMs, rejectUnauthorized: true },
@@ -55,6 +56,7 @@ export function createTransport({ url, key, timeoutMs, clock }: TransportOptions
      */
     async get(path: string, signal: AbortSignal, options: RequestOptions = {}): Promise<Outcome<string>> {
       const { keyless = false, largestBytes = LARGEST_BODY_BYTES } = options
+      const key = typeof given === 'string' ? given : given()
       const startedMs = clock.now()
       if (signal.aborted) return { startedMs, endedMs: startedMs, serverMs: null, sent: false, ...ABORTED }
       const timeUp = new AbortController()
