@@ -34,6 +34,11 @@ export const problemCodes = {
   not_found: [404, 'Not found', 'Look at the path; docs/use/http.md lists all.'],
   method_not_allowed: [405, 'Method not allowed', 'Use a method of the header `Allow`.'],
   request_timeout: [408, 'Request too slow', 'Send the whole request within the time limit.'],
+  not_now: [
+    409,
+    'Not possible now',
+    '`detail` says what stands against it; come back after `Retry-After` seconds where it is given.',
+  ],
   cursor_too_old: [
     410,
     'Cursor too old',

@@ -25,6 +25,7 @@ import { FundRequestHandler } from './funds/fund-request-handler.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { aheadMs, type OwnReport, reportOf } from './leader-report.ts'
 import { type IngestConfig, isInformed, nextPollAtMs } from './machine/state.ts'
+import { carryOut, isOrder } from './order-request-handler.ts'
 import { pausablePoller } from './pausable-poller.ts'
 import { PollKeeper } from './poll-keeper.ts'
 import { createObserver } from './poller/ingest-metrics.ts'
@@ -125,6 +126,7 @@ export function createIngest(parts: IngestParts) {
   /** Requests of the nodes for what only the leader knows, or reads from upstream. */
   const serve = (signal: AbortSignal): Promise<void> =>
     log.requests.serve(async (request, asked) => {
+      if (isOrder(request)) return carryOut(beside, asked)
       if (isQuotaRequest(request)) return answerQuota(quotaParts, asked)
       if (poller.leaderSinceMs !== null && poller.state.pausedSinceMs !== null) return encodeReply(PAUSED)
       if (isReferenceTarget(request)) return references.answer(request, asked, signal)

@@ -7,13 +7,16 @@ import { type Caller, DEFAULT_TENANT, isOperator } from '../../http/auth.ts'
 import { HttpProblem, retryLater } from '../../http/problem.ts'
 import { plainText, readBody } from '../../http/read-body.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
+import { isoTime } from '../../http/schemas/json-schema.ts'
+import { POLL_NOW_REQUEST } from '../../http/schemas/leader-order.ts'
 import { pollingSchema, pollingStatusOf } from '../../http/schemas/polling-schema.ts'
 import { LONGEST_REASON, type Pause, type PollingPauses } from '../../registry/polling-pauses.ts'
+import { type AskLeader, createLeaderClient, type LeaderClientParts } from '../routes/leader-client.ts'
 
 const MAX_BODY_BYTES = 4096
 
 /** What the routes work with. */
-export interface AdminParts {
+export interface AdminParts extends LeaderClientParts {
   pauses: PollingPauses
 }
 
@@ -23,8 +26,11 @@ const pauseBody = z.object({
     .describe(`Why, for those who see the pause; at most ${LONGEST_REASON} characters.`),
 })
 
+const pollOrdered = z.object({ nextPoll: isoTime('When the poll is due: now.') })
+
 /** The routes. */
 export function adminRoutes(parts: AdminParts): Route[] {
+  const ask = createLeaderClient(parts)
   return [
     {
       method: 'POST',
@@ -52,6 +58,19 @@ export function adminRoutes(parts: AdminParts): Route[] {
       problems: ['unavailable'],
       requireTarget: requireOperator,
       handle: (call) => resume(call, parts),
+    },
+    {
+      method: 'POST',
+      path: '/v1/admin/polling/now',
+      scope: 'admin',
+      audit: 'polling.poll_ordered',
+      summary:
+        'Makes the leader poll at once, within its throttle and quota: after a key was put right the next poll may be an hour off. 409 while polling is paused, no unit is left, or upstream has refused requests as too many.',
+      parameters: {},
+      answers: { 200: { meaning: 'A poll is due now.', schema: pollOrdered } },
+      problems: ['not_now', 'unavailable'],
+      requireTarget: requireOperator,
+      handle: (call) => pollNow(call, ask),
     },
   ]
 }
@@ -83,6 +102,22 @@ async function resume({ query, caller, response, change }: Call, { pauses }: Adm
   const after = { ...pollingStatusOf(null) }
   await change(caller, { ...beforeOf(pauses), after }, () => pauses.resume())
   answer(response, null)
+}
+
+async function pollNow({ query, caller, response, change }: Call, ask: AskLeader): Promise<void> {
+  query.check()
+  const text = await change(caller, { target: 'polling', tenant: null }, async () => {
+    const { status, text: answered, refusal, retryAfterMs } = await ask(POLL_NOW_REQUEST)
+    if (status === 200) return answered
+    const { message, hint } = refusal ?? { message: 'the leader runs another version', hint: null }
+    const detail = hint === null ? message : `${message}. ${hint}`
+    if (status !== 409) throw retryLater('unavailable', detail)
+    const seconds = Math.max(1, Math.ceil((retryAfterMs ?? 0) / 1000))
+    throw new HttpProblem('not_now', detail, {
+      ...(retryAfterMs !== null && { headers: { 'Retry-After': seconds.toString() } }),
+    })
+  })
+  sendJson(response, 200, Buffer.from(text))
 }
 
 /** Polling as it is before a change, for the audit journal. */

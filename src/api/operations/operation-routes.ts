@@ -16,7 +16,7 @@ import { pollsRoute } from './polls-route.ts'
 import { quotaRoute } from './quota-route.ts'
 
 /** What the routes work with. */
-export interface OperationParts extends ArrivalsParts, AdminParts {
+export interface OperationParts extends ArrivalsParts, Pick<AdminParts, 'pauses'> {
   log: Pick<Log, 'requests' | 'table' | 'consumers'>
   readPolls: ReadKeptPolls
   clock: Clock
@@ -31,7 +31,8 @@ export interface OperationParts extends ArrivalsParts, AdminParts {
 /** The routes. */
 export function operationRoutes(parts: OperationParts): Route[] {
   const { log, clock, nodes, status, keys } = parts
-  const figures = createLeaderFigures({ requests: log.requests, clock })
+  const leader = { requests: log.requests, clock }
+  const figures = createLeaderFigures(leader)
   return [
     arrivalsRoute(parts),
     quotaRoute({ ...parts, figures }),
@@ -39,6 +40,6 @@ export function operationRoutes(parts: OperationParts): Route[] {
     nodesRoute({ nodes, leaderId: () => status().leader.id, key: keys.key }),
     consumersRoute(log),
     doctorRoute(parts.doctor),
-    ...adminRoutes(parts),
+    ...adminRoutes({ ...leader, pauses: parts.pauses }),
   ]
 }

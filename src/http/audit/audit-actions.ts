@@ -19,6 +19,7 @@ export const auditActions = {
   'webhook.secrets_re_encrypted': 'stored',
   'polling.paused': 'stored',
   'polling.resumed': 'stored',
+  'polling.poll_ordered': 'local',
   'stream.ended': 'local',
   'session.link_created': 'local',
   'session.begun': 'local',

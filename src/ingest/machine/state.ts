@@ -265,6 +265,7 @@ export type Input = { nowMs: number } & (
   | { type: 'broke'; code: 'unknown' | 'fenced' }
   | { type: 'lost' }
   | { type: 'pause_set'; sinceMs: number | null }
+  | { type: 'poll_ordered' }
   | { type: 'stopped' }
 )
 /** The types of inputs. */

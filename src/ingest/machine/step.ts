@@ -12,6 +12,7 @@ import { flushQueue, isPoll, nextJob, wakeDuringRequest } from './jobs.ts'
 import { planNextPoll, situationOf } from './next-poll.ts'
 import { answerScan, wakeScan } from './page-scan.ts'
 import { answerPoll } from './poll.ts'
+import { pollingNow } from './poll-now.ts'
 import { sightingsOf } from './present.ts'
 import { enqueue } from './publish.ts'
 import { compareQuota } from './quota-drift.ts'
@@ -164,6 +165,11 @@ const setPause: Cell<'pause_set'> = (context, input) => {
   goOn(context)
 }
 
+const orderPoll = (context: StepContext): void => {
+  context.state = pollingNow(context.state, context.config, context.nowMs)
+  goOn(context)
+}
+
 const wakeUp = (context: StepContext): void => {
   if (context.state.scan !== null) wakeScan(context, context.state.scan)
   goOn(context)
@@ -194,6 +200,7 @@ const idle: Row = {
   broke: ignore,
   lost: ignore,
   pause_set: notePause,
+  poll_ordered: ignore,
   stopped: release,
 }
 
@@ -209,6 +216,7 @@ const leading: Row = {
   broke: breakDown,
   lost: campaign,
   pause_set: setPause,
+  poll_ordered: orderPoll,
   stopped: release,
 }
 

@@ -18,6 +18,7 @@ import type { UpstreamClient } from '../../upstream/client.ts'
 import type { FundCall, FundOutcome } from '../../upstream/fund-client.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Page } from '../../upstream/page.ts'
+import { type PollRefusal, pollRefusal } from '../machine/poll-now.ts'
 import { skewsMs } from '../machine/present.ts'
 import type {
   IngestConfig,
@@ -114,6 +115,13 @@ export class Poller {
   setPause(sinceMs: number | null): void {
     if (sinceMs === this.#state.pausedSinceMs) return
     this.#feed({ type: 'pause_set', sinceMs, nowMs: this.#nowMs() })
+  }
+
+  /** Polls at once; null. Where no poll may leave now: why not. Means nothing where this process does not lead. */
+  pollNow(): PollRefusal | null {
+    const refusal = pollRefusal(this.#state, this.#parts.config, this.#nowMs())
+    if (refusal === null) this.#feed({ type: 'poll_ordered', nowMs: this.#nowMs() })
+    return refusal
   }
 
   /**

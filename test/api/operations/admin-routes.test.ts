@@ -6,6 +6,7 @@ import { adminAuthenticate, isOperator, scopes, settingsCaller } from '../../../
 import { listen } from '../../../src/http/listener.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { PollingPauses } from '../../../src/registry/polling-pauses.ts'
+import { encodeReply, type LeaderReply, refused } from '../../../src/upstream/leader-reply.ts'
 import { until } from '../../support/http/api-server.ts'
 import { caller, knows } from '../../support/http/callers.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
@@ -18,16 +19,14 @@ const NOW = '2026-06-01T06:00:00.000Z'
 /** The routes of a node; `isRunning` false: it has not read the table yet. */
 async function start(isRunning = true) {
   const { logger } = keepingLogger()
-  const pauses = new PollingPauses({
-    log: createMemoryLog(),
-    clock: createManualClock(Date.parse(NOW)),
-    logger,
-  })
+  const clock = createManualClock(Date.parse(NOW))
+  const log = createMemoryLog()
+  const pauses = new PollingPauses({ log, clock, logger })
   const stopping = new AbortController()
   const running = isRunning ? pauses.run(stopping.signal) : null
   if (isRunning) await until(() => pauses.isLoaded)
   const app = createApp({
-    routes: adminRoutes({ pauses }),
+    routes: adminRoutes({ pauses, requests: log.requests, clock: systemClock }),
     authenticate: adminAuthenticate(
       TOKEN,
       knows({
@@ -53,7 +52,11 @@ async function start(isRunning = true) {
     })
     return [response.status, await response.json()] as const
   }
-  return { ask, pauses }
+  /** The leader answers every order with that. */
+  const lead = (reply: LeaderReply): void => {
+    void log.requests.serve(async () => encodeReply(reply), stopping.signal)
+  }
+  return { ask, pauses, lead }
 }
 
 test('an operator pauses with a reason and resumes; who paused first stays', async () => {
@@ -93,4 +96,16 @@ test('a node that has not read the table yet says so', async () => {
   for (const verb of ['pause', 'resume']) {
     expect(await ask(TOKEN, verb)).toMatchObject([503, { code: 'unavailable' }])
   }
+})
+
+test('a poll at once is passed to the leader, whose refusal is told with when to come back', async () => {
+  const { ask, lead } = await start()
+  expect(await ask('tenant', 'now')).toMatchObject([403, { code: 'forbidden' }])
+  const text = JSON.stringify({ nextPoll: NOW })
+  lead({ status: 200, text, refusal: null, retryAfterMs: null, validMs: 0 })
+  expect(await ask('operator', 'now')).toEqual([200, { nextPoll: NOW }])
+  lead(refused(409, 'no unit is left', 'Wait', 60_000))
+  expect(await ask(TOKEN, 'now')).toMatchObject([409, { code: 'not_now', detail: 'no unit is left. Wait' }])
+  lead(refused(400, 'this is not a fund request', null, null))
+  expect(await ask(TOKEN, 'now')).toMatchObject([503, { code: 'unavailable' }])
 })

@@ -133,6 +133,7 @@ test('every changing route records its action: who, from where, which target, wh
       () => ask('POST', '/v1/admin/polling/resume', { body: {} }),
       { target: 'polling', before: expect.objectContaining({ paused: true, reason: 'for this test' }) },
     ],
+    'polling.poll_ordered': [() => ask('POST', '/v1/admin/polling/now'), { target: 'polling', tenant: null }],
     'stream.ended': [
       async () => {
         const gone = new AbortController()

@@ -42,6 +42,7 @@ export const NEEDS: Readonly<Record<string, string>> = {
   'GET /v1/doctor': ADMIN,
   'POST /v1/admin/polling/pause': ADMIN,
   'POST /v1/admin/polling/resume': ADMIN,
+  'POST /v1/admin/polling/now': ADMIN,
   'GET /v1/tokens': ADMIN,
   'POST /v1/tokens': ADMIN,
   'DELETE /v1/tokens/{id}': ADMIN,

@@ -53,9 +53,26 @@ const resume = command(
   },
 )
 
+const pollNow = command(
+  {
+    name: 'admin poll-now',
+    does: 'polls at once, as after a key was put right',
+    help: `Refused while polling is paused, no unit is left, or upstream has refused requests as too many.
+  --json                the response as JSON on stdout
+${TARGET_HELP}`,
+    flags: requestFlags,
+  },
+  async ({ values: { json, ...target } }, context) => {
+    const send = requesterOf(target, words, context)
+    const answer = await send({ method: 'POST', path: '/v1/admin/polling/now' })
+    if (json === true) context.stdout(JSON.stringify(answer))
+    context.stderr('the leader polls now; bridge status shows what came of it')
+  },
+)
+
 /** Runs the verb. */
 export const adminCommand = noun({
   name: 'admin',
   does: 'acts on a running installation as a whole (docs/run/admin.md)',
-  verbs: { pause, resume },
+  verbs: { pause, resume, 'poll-now': pollNow },
 })

@@ -60,3 +60,10 @@ test('a refusal is an error with the words of the bridge', async () => {
   expect(failure).toMatchObject({ message: expect.stringContaining('only a token of default') })
   expect(stdout).toEqual([])
 })
+
+test('bridge admin poll-now orders a poll', async () => {
+  const answer = { nextPoll: '2026-07-02T19:12:40.518Z' }
+  const said = await run([200, answer], 'poll-now', '--json')
+  expect(said.asked.map((one) => (one as string[]).slice(0, 2))).toEqual([['POST', '/v1/admin/polling/now']])
+  expect(said.stdout.map((line) => JSON.parse(line))).toEqual([answer])
+})
