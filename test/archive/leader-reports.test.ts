@@ -102,6 +102,7 @@ test('what an earlier version does not report is null, never a figure', async ()
     completeness: null,
     unreconciled: null,
     upstreamAheadMs: null,
+    pausedSince: null,
   })
 })
 

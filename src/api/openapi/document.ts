@@ -24,6 +24,7 @@ const tagSentences: Readonly<Record<string, string>> = {
   tokens: 'Who may do what.',
   me: 'The token that asks.',
   audit: 'Who changed what.',
+  admin: 'Orders to the running bridge, such as pausing its polls.',
   sessions: 'Browsers that call with a cookie instead of a token.',
   rejected: 'Items that could not be read.',
   tickets: 'What opens a WebSocket or an EventSource in a browser.',

@@ -67,9 +67,9 @@ export const logMutants: readonly Mutant[] = [
   {
     name: 'group-resolves-before-commit',
     file: 'src/log-embedded/group-commit.ts',
-    before: `    lastMs = clock.now()
+    before: `    metrics?.groupCommitWaiting.set({}, 0)
     try {`,
-    after: `    lastMs = clock.now()
+    after: `    metrics?.groupCommitWaiting.set({}, 0)
     for (const { resolve } of group) resolve()
     try {`,
     breaks: 'A write to a table, shard or journal resolves only when it is durable.',
