@@ -316,6 +316,9 @@ const nobody: Record<'authenticate' | 'findCaller', () => 'unknown'> = {
   findCaller: () => 'unknown',
 }
 
+/** No log is written. */
+const noLevel = { level: 'info', usual: 'info', untilMs: null }
+
 /** The routes of all roles, over an empty store. */
 export function documentedRoutes(): AnyRoute[] {
   const archive = openArchive({ path: ':memory:', nativeKind: 'Native', durable: false })
@@ -425,6 +428,7 @@ export function documentedRoutes(): AnyRoute[] {
       status: () => ({ leader: { id: null } }),
       doctor: null,
       pauses: new PollingPauses({ log: createMemoryLog(), clock: systemClock, logger }),
+      logLevel: { state: noLevel, set: () => noLevel },
       keys: { key: '' },
       calendar: createCalendar(),
       upstreamNowMs: () => 0,

@@ -17,6 +17,7 @@ import type { AnyRoute } from '../http/route.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
 import type { Log } from '../log/log.ts'
+import type { LogLevel } from '../obs/log-level.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Nodes } from '../registry/nodes.ts'
 import type { PollingPauses } from '../registry/polling-pauses.ts'
@@ -83,6 +84,7 @@ export interface ApiParts {
   channels: readonly Channel[]
   clock: Clock
   logger: Logger
+  logLevel: LogLevel
   limits: PullLimits
   /** Rates of requests below `/v2`. */
   rates: RateLimits

@@ -11,6 +11,7 @@ import { divideFiles, type FileBudget, openFilesLimit } from '../lifecycle/open-
 import type { ReleaseStack } from '../lifecycle/release-stack.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
 import type { FaultHooks } from '../log/fault-hooks.ts'
+import { LogLevel } from '../obs/log-level.ts'
 import { createLogger, type LogForm, type Logger } from '../obs/logger.ts'
 import { createMetrics, type Metrics } from '../obs/metrics.ts'
 import type { TracingParts } from '../obs/otlp.ts'
@@ -37,6 +38,7 @@ export interface StartContext extends AppParts {
   /** Texts that the log never shows; a secret that is read later is added before it is used. */
   secrets: string[]
   logger: Logger
+  logLevel: LogLevel
   metrics: Metrics
   /** Null where traces are off. */
   tracing: Tracing | null
@@ -69,11 +71,14 @@ export async function startContext(
   if (warning !== null) logger.warn('streams.capacity_lowered', { maxClients: files.streams, warning })
   const tracing = await openTracing(settings, { ...parts, metrics, logger })
   if (tracing !== null) stack.push('traces', () => tracing.close())
+  const logLevel = new LogLevel({ level: logger, logger, clock: parts.clock })
+  stack.push('the level of the log', () => logLevel.close())
   return {
     ...parts,
     settings,
     secrets,
     logger,
+    logLevel,
     metrics,
     tracing,
     calendar,

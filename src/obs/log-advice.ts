@@ -34,6 +34,7 @@ export const logAdvice = {
   'leader.group_unavailable': 'Look at Kafka if `leader.group_recovered` does not follow.',
   'leader.report_unreadable': 'Check who may write to this topic.',
   'log.hanging_transaction': 'Nothing to do.',
+  'log.level_changed': 'Nothing to do.',
   'log.low_replication': 'Run three brokers, and raise the replication of the topics.',
   'log.not_pruned': 'Look at the room on the volume of BRIDGE_DATA_DIR if it repeats.',
   'log.pruning_waits': 'End the program that reads the file, such as a long backup.',

@@ -50,8 +50,13 @@ const SHORTEST_SECRET = 6
 const QUERY_OF_ADDRESS = /(https?:\/\/[^\s?"'#]*)[?#][^\s"']*/g
 const CREDENTIALS_OF_ADDRESS = /(https?:\/\/)[^\s/@"']*@/g
 
-/** Creates a logger on pino. */
-export function createLogger(options: LoggerOptions): Logger {
+/** A logger whose level can be changed. */
+export interface LevelSwitch {
+  level: string
+}
+
+/** Creates a logger on pino, whose `level` may be changed. */
+export function createLogger(options: LoggerOptions): Logger & LevelSwitch {
   const destination = options.destination ?? pino.destination({ fd: 2, sync: true })
   const sink = pino(
     {
@@ -69,7 +74,15 @@ export function createLogger(options: LoggerOptions): Logger {
       if (!sink.isLevelEnabled(level)) return
       sink[level]({ event: clean(event), ...members(fields, clean, DEEPEST) }, eventMeaning(event))
     }
-  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+  return {
+    ...{ debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
+    get level() {
+      return sink.level
+    },
+    set level(level) {
+      sink.level = level
+    },
+  }
 }
 
 function inForm(line: string, form: LogForm): string {

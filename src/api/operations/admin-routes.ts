@@ -10,14 +10,17 @@ import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
 import { POLL_NOW_REQUEST } from '../../http/schemas/leader-order.ts'
 import { pollingSchema, pollingStatusOf } from '../../http/schemas/polling-schema.ts'
+import type { LogLevel } from '../../obs/log-level.ts'
 import { LONGEST_REASON, type Pause, type PollingPauses } from '../../registry/polling-pauses.ts'
 import { type AskLeader, createLeaderClient, type LeaderClientParts } from '../routes/leader-client.ts'
+import { logLevelRoute } from './log-level-route.ts'
 
 const MAX_BODY_BYTES = 4096
 
 /** What the routes work with. */
 export interface AdminParts extends LeaderClientParts {
   pauses: PollingPauses
+  logLevel: Pick<LogLevel, 'set' | 'state'>
 }
 
 const pauseBody = z.object({
@@ -72,6 +75,7 @@ export function adminRoutes(parts: AdminParts): Route[] {
       requireTarget: requireOperator,
       handle: (call) => pollNow(call, ask),
     },
+    logLevelRoute(parts.logLevel, requireOperator),
   ]
 }
 

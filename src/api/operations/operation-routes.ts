@@ -16,7 +16,7 @@ import { pollsRoute } from './polls-route.ts'
 import { quotaRoute } from './quota-route.ts'
 
 /** What the routes work with. */
-export interface OperationParts extends ArrivalsParts, Pick<AdminParts, 'pauses'> {
+export interface OperationParts extends ArrivalsParts, Pick<AdminParts, 'pauses' | 'logLevel'> {
   log: Pick<Log, 'requests' | 'table' | 'consumers'>
   readPolls: ReadKeptPolls
   clock: Clock
@@ -40,6 +40,6 @@ export function operationRoutes(parts: OperationParts): Route[] {
     nodesRoute({ nodes, leaderId: () => status().leader.id, key: keys.key }),
     consumersRoute(log),
     doctorRoute(parts.doctor),
-    ...adminRoutes({ ...leader, pauses: parts.pauses }),
+    ...adminRoutes({ ...leader, pauses: parts.pauses, logLevel: parts.logLevel }),
   ]
 }

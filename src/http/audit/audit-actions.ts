@@ -20,6 +20,7 @@ export const auditActions = {
   'polling.paused': 'stored',
   'polling.resumed': 'stored',
   'polling.poll_ordered': 'local',
+  'log_level.changed': 'local',
   'stream.ended': 'local',
   'session.link_created': 'local',
   'session.begun': 'local',

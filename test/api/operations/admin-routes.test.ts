@@ -5,6 +5,7 @@ import { createApp } from '../../../src/http/app.ts'
 import { adminAuthenticate, isOperator, scopes, settingsCaller } from '../../../src/http/auth.ts'
 import { listen } from '../../../src/http/listener.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { LogLevel } from '../../../src/obs/log-level.ts'
 import { PollingPauses } from '../../../src/registry/polling-pauses.ts'
 import { encodeReply, type LeaderReply, refused } from '../../../src/upstream/leader-reply.ts'
 import { until } from '../../support/http/api-server.ts'
@@ -18,15 +19,17 @@ const NOW = '2026-06-01T06:00:00.000Z'
 
 /** The routes of a node; `isRunning` false: it has not read the table yet. */
 async function start(isRunning = true) {
-  const { logger } = keepingLogger()
+  const { logger, lines } = keepingLogger()
   const clock = createManualClock(Date.parse(NOW))
   const log = createMemoryLog()
   const pauses = new PollingPauses({ log, clock, logger })
+  const level = { level: 'info' }
+  const logLevel = new LogLevel({ level, clock, logger })
   const stopping = new AbortController()
   const running = isRunning ? pauses.run(stopping.signal) : null
   if (isRunning) await until(() => pauses.isLoaded)
   const app = createApp({
-    routes: adminRoutes({ pauses, requests: log.requests, clock: systemClock }),
+    routes: adminRoutes({ pauses, logLevel, requests: log.requests, clock: systemClock }),
     authenticate: adminAuthenticate(
       TOKEN,
       knows({
@@ -45,18 +48,21 @@ async function start(isRunning = true) {
     await listener.close(0)
   })
   const ask = async (token: string, verb: string, body?: object) => {
-    const response = await fetch(`${listener.url}/v1/admin/polling/${verb}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    })
+    const response = await fetch(
+      `${listener.url}/v1/admin/${verb.includes('-') ? verb : `polling/${verb}`}`,
+      {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      },
+    )
     return [response.status, await response.json()] as const
   }
   /** The leader answers every order with that. */
   const lead = (reply: LeaderReply): void => {
     void log.requests.serve(async () => encodeReply(reply), stopping.signal)
   }
-  return { ask, pauses, lead }
+  return { ask, pauses, lead, clock, level, lines }
 }
 
 test('an operator pauses with a reason and resumes; who paused first stays', async () => {
@@ -108,4 +114,30 @@ test('a poll at once is passed to the leader, whose refusal is told with when to
   expect(await ask(TOKEN, 'now')).toMatchObject([409, { code: 'not_now', detail: 'no unit is left. Wait' }])
   lead(refused(400, 'this is not a fund request', null, null))
   expect(await ask(TOKEN, 'now')).toMatchObject([503, { code: 'unavailable' }])
+})
+
+test('the level of the log is changed for a time, goes back by itself, and only an operator may', async () => {
+  const { ask, clock, level, lines } = await start(false)
+  const [status, body] = await ask(TOKEN, 'log-level', { level: 'debug', seconds: 60 })
+  expect([status, body]).toEqual([
+    200,
+    { node: expect.any(String), level: 'debug', usual: 'info', until: '2026-06-01T06:01:00.000Z' },
+  ])
+  clock.advance(59_000)
+  expect(level.level).toBe('debug')
+  await ask('operator', 'log-level', { level: 'error' })
+  clock.advance(899_000)
+  expect(level.level).toBe('error')
+  clock.advance(1000)
+  expect(level.level).toBe('info')
+  expect(lines.filter(({ event }) => event === 'log.level_changed').map(({ fields }) => fields)).toEqual([
+    { from: 'info', to: 'debug' },
+    { from: 'debug', to: 'error' },
+    { from: 'error', to: 'info' },
+  ])
+  expect((await ask('tenant', 'log-level', { level: 'debug' }))[0]).toBe(403)
+  expect((await ask(TOKEN, 'log-level', { level: 'loud', seconds: 0 }))[1]).toMatchObject({
+    errors: [{ field: 'level' }, { field: 'seconds' }],
+  })
+  expect(level.level).toBe('info')
 })

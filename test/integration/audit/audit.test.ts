@@ -134,6 +134,14 @@ test('every changing route records its action: who, from where, which target, wh
       { target: 'polling', before: expect.objectContaining({ paused: true, reason: 'for this test' }) },
     ],
     'polling.poll_ordered': [() => ask('POST', '/v1/admin/polling/now'), { target: 'polling', tenant: null }],
+    'log_level.changed': [
+      () => ask('POST', '/v1/admin/log-level', { body: { level: 'error', seconds: 1 } }),
+      {
+        tenant: null,
+        before: { level: 'silent', until: null },
+        after: { level: 'error', until: expect.any(String) },
+      },
+    ],
     'stream.ended': [
       async () => {
         const gone = new AbortController()

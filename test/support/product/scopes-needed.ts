@@ -40,6 +40,7 @@ export const NEEDS: Readonly<Record<string, string>> = {
   'POST /v1/sessions/current/unlock': 'any',
   'GET /v1/consumers': ADMIN,
   'GET /v1/doctor': ADMIN,
+  'POST /v1/admin/log-level': ADMIN,
   'POST /v1/admin/polling/pause': ADMIN,
   'POST /v1/admin/polling/resume': ADMIN,
   'POST /v1/admin/polling/now': ADMIN,

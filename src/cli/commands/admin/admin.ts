@@ -4,6 +4,7 @@ import type { RefusalWords } from '../../client/refusal.ts'
 import { requestFlags, TARGET_HELP } from '../../client/target.ts'
 import { command, noun } from '../../terminal/command.ts'
 import { londonTimeOf } from '../../terminal/london-time.ts'
+import { logLevel } from './log-level.ts'
 
 const pauseFlags = { ...requestFlags, reason: { type: 'string' } } as const
 
@@ -74,5 +75,5 @@ ${TARGET_HELP}`,
 export const adminCommand = noun({
   name: 'admin',
   does: 'acts on a running installation as a whole (docs/run/admin.md)',
-  verbs: { pause, resume, 'poll-now': pollNow },
+  verbs: { pause, resume, 'poll-now': pollNow, 'log-level': logLevel },
 })
