@@ -9,6 +9,7 @@ import { type AuditOutcome, auditActions } from '../http/audit/audit-actions.ts'
 import type { Audit, AuditedChange } from '../http/audit/changes.ts'
 import { addressText, type ClientAddress } from '../http/bounds/remote-address.ts'
 import { HttpProblem, retryLater } from '../http/problem.ts'
+import { aborted } from '../lifecycle/aborted.ts'
 import { type Chance, type Clock, sleep, within } from '../lifecycle/clock.ts'
 import { createWakeup } from '../lifecycle/wakeup.ts'
 import type { Journal } from '../log/journal.ts'
@@ -40,6 +41,10 @@ export interface AuditRecorderParts {
 export class AuditRecorder implements Audit {
   readonly #parts: AuditRecorderParts
   readonly #waiting: AuditEntry[] = []
+  /** Entries that are being appended: older than those that wait. */
+  #appended: AuditEntry[] = []
+  /** The append that is under way. */
+  #writing: Promise<boolean> | null = null
   readonly #added = createWakeup()
   /** Tries to write what waits that failed in a row. */
   #failures = 0
@@ -50,7 +55,7 @@ export class AuditRecorder implements Audit {
 
   /** Entries that the journal does not have yet. */
   get waiting(): number {
-    return this.#waiting.length
+    return this.#appended.length + this.#waiting.length
   }
 
   readonly record: Audit['record'] = async (asked, change, make) => {
@@ -85,12 +90,16 @@ export class AuditRecorder implements Audit {
     }
   }
 
-  /** Writes entries until the signal aborts. Rejects only with a fault of the program. */
+  /**
+   * Writes entries until the signal aborts; `close` waits for an append that is under way then. Rejects only with a fault of
+   * the program.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, chance } = this.#parts
+    const stopped = aborted(signal).then(() => true)
     while (!signal.aborted) {
       if (this.#waiting.length === 0) await this.#added.wait(signal)
-      else if (!(await this.#write())) {
+      else if (!(await Promise.race([this.#write(), stopped]))) {
         await sleep(clock, backoffMs(this.#failures, RETRY, chance), signal)
       }
     }
@@ -100,10 +109,10 @@ export class AuditRecorder implements Audit {
   async close(): Promise<void> {
     const ended = new AbortController().signal
     const writeAll = async (): Promise<void> => {
-      while (this.#waiting.length > 0 && (await this.#write()));
+      while (this.waiting > 0 && (await this.#write()));
     }
     await within(this.#parts.clock, STOP_MS, ended, writeAll)
-    this.#lose(this.#waiting.splice(0))
+    this.#lose([...this.#appended.splice(0), ...this.#waiting.splice(0)])
   }
 
   #entryOf({ action, author, request }: Parameters<Audit['record']>[0], change: AuditedChange): AuditEntry {
@@ -134,26 +143,39 @@ export class AuditRecorder implements Audit {
 
   #add(entry: AuditEntry): void {
     this.#waiting.push(entry)
-    if (this.#waiting.length > MOST_WAITING) this.#lose(this.#waiting.splice(0, 1))
+    this.#loseBeyondBound()
     this.#added.wake()
   }
 
-  /** False where the journal cannot be written to. */
-  async #write(): Promise<boolean> {
+  /** Writes the oldest entries, one append at a time. False where the journal cannot be written to. */
+  #write(): Promise<boolean> {
+    this.#writing ??= this.#append().finally(() => {
+      this.#writing = null
+    })
+    return this.#writing
+  }
+
+  async #append(): Promise<boolean> {
     const { journal, logger } = this.#parts
-    const batch = this.#waiting.slice(0, AT_ONCE)
+    this.#appended = this.#waiting.splice(0, AT_ONCE)
     try {
-      await journal.append(batch)
+      await journal.append([...this.#appended])
     } catch (error) {
+      this.#waiting.unshift(...this.#appended.splice(0))
+      this.#loseBeyondBound()
       if (!isBridgeError(error, 'log_unavailable')) throw error
       this.#failures += 1
-      if (this.#failures === 1) logger.warn('audit.delayed', { count: this.#waiting.length, error })
+      if (this.#failures === 1) logger.warn('audit.delayed', { count: this.waiting, error })
       return false
     }
-    if (this.#failures > 0) logger.info('audit.recovered', { count: this.#waiting.length })
+    if (this.#failures > 0) logger.info('audit.recovered', { count: this.waiting })
     this.#failures = 0
-    this.#waiting.splice(0, batch.length)
+    this.#appended = []
     return true
+  }
+
+  #loseBeyondBound(): void {
+    this.#lose(this.#waiting.splice(0, Math.max(0, this.#waiting.length - MOST_WAITING)))
   }
 
   #lose(entries: readonly AuditEntry[]): void {

@@ -20,7 +20,12 @@ function world() {
   const written: AuditEntry[] = []
   const journal = {
     isAway: false,
+    /** What each append waits for, where the brokers hang. */
+    hanging: null as Promise<void> | null,
+    begun: 0,
     async append(entries: readonly AuditEntry[]): Promise<void> {
+      journal.begun += 1
+      await journal.hanging
       if (journal.isAway) throw new BridgeError('log_unavailable', 'the brokers are away')
       written.push(...(JSON.parse(JSON.stringify(entries)) as AuditEntry[]))
     },
@@ -37,7 +42,7 @@ function world() {
   const running = recorder.run(stop.signal)
   const asked = (action: AuditAction) => ({ action, author: settingsCaller, request })
   return {
-    ...{ recorder, journal, written, clock, lines, asked },
+    ...{ recorder, journal, written, clock, lines, asked, stop, running },
     async [Symbol.asyncDispose]() {
       stop.abort()
       await running
@@ -122,6 +127,57 @@ test('a local action is made without a journal, and what cannot be recorded befo
   expect(one.lines.filter(({ event }) => event === 'audit.lost')).toMatchObject([
     { fields: { action: 'session.begun', target: 'tok_1', tenant: 'desk', outcome: 'done', by: 'settings' } },
   ])
+})
+
+test('entries that come beyond the bound during an append: each is written once, or stands in the log once', async () => {
+  await using one = world()
+  const names = Array.from({ length: 1200 }, (_, at) => `tok_${at}`)
+  const record = (target: string) =>
+    one.recorder.record(one.asked('session.begun'), { ...change, target }, async () => undefined)
+  for (const isAway of [false, true]) {
+    const hang = Promise.withResolvers<void>()
+    Object.assign(one.journal, { isAway: false, hanging: hang.promise, begun: 0 })
+    one.written.length = 0
+    one.lines.length = 0
+    for (const name of names) await record(name)
+    expect(one.journal.begun).toBe(1)
+    Object.assign(one.journal, { isAway, hanging: null })
+    hang.resolve()
+    if (isAway) await until(() => one.lines.some(({ event }) => event === 'audit.delayed'))
+    one.journal.isAway = false
+    await until(() => {
+      one.clock.advance(1000)
+      return one.recorder.waiting === 0
+    })
+    const lost = one.lines.filter(({ event }) => event === 'audit.lost').map(({ fields }) => fields.target)
+    expect(lost.length).toBeGreaterThan(0)
+    const known = [...one.written.map(({ target }) => target), ...lost]
+    expect(known.toSorted()).toEqual(names.toSorted())
+  }
+})
+
+test('a stop does not wait for an append that hangs, and its entries are written or lost, once', async () => {
+  for (const end of ['written', 'lost']) {
+    const one = world()
+    const hang = Promise.withResolvers<void>()
+    one.journal.hanging = hang.promise
+    await one.recorder.record(one.asked('session.begun'), change, async () => 'in')
+    await until(() => one.journal.begun === 1)
+    one.stop.abort()
+    await one.running
+    expect(one.recorder.waiting).toBe(1)
+    const closed = one.recorder.close()
+    if (end === 'lost') one.clock.advance(3000)
+    else hang.resolve()
+    await closed
+    // An append that fails after all has nobody who waits for it.
+    one.journal.isAway = true
+    hang.resolve()
+    const lost = one.lines.filter(({ event }) => event === 'audit.lost')
+    expect([one.written.length, lost.length]).toEqual(end === 'lost' ? [0, 1] : [1, 0])
+    await until(() => one.recorder.waiting === 0)
+    expect(one.journal.begun).toBe(1)
+  }
 })
 
 test('a refusal is recorded with its code, and a log that failed half way as unknown', async () => {

@@ -1,3 +1,5 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rejectedHash } from '../../src/log/events.ts'
@@ -10,6 +12,7 @@ import {
   writeRejected,
 } from '../../src/log-embedded/writer-tables.ts'
 import { openDatabase } from '../../src/storage/database.ts'
+import { temporaryDirectory } from '../support/bridge-process.ts'
 
 test('the newest texts are hashed, newest last, and no further one is read once the window is full', () => {
   fc.assert(
@@ -51,6 +54,28 @@ test('the newest rejected items are stored, and the oldest ones go once there ar
   expect([rejectedDropped(db), rejectedKept(db)]).toEqual([5, 4])
   writeRejected(db, [], { count: 1, bytes: 1 })
   expect(newest()).toHaveLength(4)
+  db.close()
+})
+
+test('how many are stored is read from the ends of the table alone', () => {
+  using directory = temporaryDirectory()
+  const path = join(directory.path, 'log.db')
+  const written = openDatabase({ path, durable: false })
+  ensureLogTables(written)
+  written.transaction(() =>
+    writeRejected(
+      written,
+      Array.from({ length: 1000 }, (_, n) => ({ ...itemOf(n), raw: 'x'.repeat(1000) })),
+    ),
+  )
+  written.close()
+  // Of its megabyte the pages in the middle, which hold items, are no longer readable.
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.alloc(512 * 1024), 0, 512 * 1024, 256 * 1024)
+  closeSync(file)
+  const db = openDatabase({ path, durable: false })
+  expect(() => db.prepare('SELECT count(raw) FROM rejected').get()).toThrow('malformed')
+  expect(rejectedKept(db)).toBe(1000)
   db.close()
 })
 

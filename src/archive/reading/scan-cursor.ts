@@ -84,16 +84,27 @@ export class KeptBatches {
   keep(scanCursor: ScanCursor): void {
     const size = scanCursor.batch?.sequences.length ?? 0
     this.#forget(scanCursor)
+    if (size === 0) return
     this.#sizes.set(scanCursor, size)
     this.#candidates += size
     for (const oldest of this.#sizes.keys()) {
       if (this.#candidates <= this.#most || oldest === scanCursor) break
-      this.drop(oldest)
+      this.#drop(oldest)
     }
   }
 
-  /** Drops the scan's batch. */
-  drop(scanCursor: ScanCursor): void {
+  /** Scans whose batches are held now. */
+  get scans(): number {
+    return this.#sizes.size
+  }
+
+  /** Drops the scan's batch for good: a read that still goes on with the scan is not accounted for. */
+  end(scanCursor: ScanCursor): void {
+    this.#drop(scanCursor)
+    scanCursor.kept = null
+  }
+
+  #drop(scanCursor: ScanCursor): void {
     scanCursor.batch = null
     this.#forget(scanCursor)
   }

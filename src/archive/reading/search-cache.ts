@@ -30,7 +30,7 @@ export class SearchCache {
     for (const oldest of this.#searches.keys()) {
       if (this.#searches.size <= MAX_SEARCHES && this.#identifiers <= MAX_IDENTIFIERS) break
       const cursor = this.#searches.get(oldest)?.scanCursor
-      if (cursor) this.#kept.drop(cursor)
+      if (cursor) this.#kept.end(cursor)
       this.#forget(oldest)
     }
     return search

@@ -39,3 +39,21 @@ it('the candidates of a search that made room for others are no longer held', ()
   expect(kept.candidates).toBe(1_000)
   archive.close()
 })
+
+it('a search that is evicted between two windows of a read is held no more, nor is one without candidates', () => {
+  const events = Array.from({ length: EVENTS }, (_, at) => eventWith({ headline: 'Final results' }, `g${at}`))
+  const archive = memoryArchive(inPlace(events))
+  const kept = new KeptBatches()
+  const cache = new SearchCache(kept)
+  const range = { from: EVENTS, floor: 0, limit: 3, maxBytes: 1_000_000 }
+  const search = cache.for({ q: 'results' })
+  const first = readWindowBack(archive, systemClock, search, range)
+  expect([kept.scans, kept.candidates]).toEqual([1, EVENTS])
+  for (let other = 0; other < 1_000; other++) {
+    readWindowBack(archive, systemClock, cache.for({ q: 'nowhere' }), range)
+  }
+  const second = readWindowBack(archive, systemClock, search, { ...range, from: first.position })
+  expect(second.events.map(({ sequence }) => sequence)).toEqual([27, 26, 25])
+  expect([kept.scans, kept.candidates]).toEqual([0, 0])
+  archive.close()
+})
