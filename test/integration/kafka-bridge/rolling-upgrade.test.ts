@@ -25,11 +25,16 @@ import { compare } from '../../support/worlds/completeness.ts'
 const brokers = await sharedBrokers()
 const KEPT = { missing: 0, announced: 0, foreign: 0, disordered: 0, untold: 0, repeats: 0, broken: [] }
 const READERS = { seed: 6, readers: 8, cuts: 0, speed: 1 }
+/**
+ * Attempts that may be repeated: at each start and stop of a node beside another the endpoint's shard may get another owner,
+ * and then at most `maxConcurrency` attempts, 8 by default, were in flight whose outcomes were not durable.
+ */
+const MOST_REPEATS = 4 * 8
 /** Of the market's morning, at each step: less than two pages of items. */
 const STEP_MS = 2 * MINUTE_MS
 
 describe.skipIf(brokers === null)('two builds on one Kafka prefix', () => {
-  it('lose and repeat nothing while the lead goes from the earlier build to this one and back', async () => {
+  it('lose nothing, and repeat nothing to readers, while the lead goes from the earlier build to this one and back', async () => {
     using build = earlierBuild(earlierCommits.last)
     await using receiver = await startReceiver()
     const sandbox = await startSandbox(
@@ -108,11 +113,20 @@ describe.skipIf(brokers === null)('two builds on one Kafka prefix', () => {
     await comeToRest(readers, log)
     for (const reader of readers) reader.stop()
     expect(judgeReaders(readers, [log])).toMatchObject(KEPT)
-    const sequences = await eventually(
-      () => sequencesOf(receiver.received),
-      (got) => log.events.every(({ sequence }) => got.includes(sequence)),
+    const received = await eventually(
+      () => [...receiver.received],
+      (got) => {
+        const sequences = new Set(sequencesOf(got))
+        return log.events.every(({ sequence }) => sequences.has(sequence))
+      },
     )
-    expect(new Set(sequences).size).toBe(sequences.length)
+    const sequences = sequencesOf(received)
+    const ids = received.map(({ headers }) => headers['webhook-id'])
+    const different = new Set(sequences).size
+    // A repeated attempt has the id of the first one.
+    expect(new Set(ids).size).toBe(different)
+    expect(new Set(sequences.map((sequence, at) => `${sequence} ${ids[at]}`)).size).toBe(different)
+    expect(sequences.length - different).toBeLessThanOrEqual(MOST_REPEATS)
     receiver.verify(secret)
     expect(await earlier.stop()).toBe(0)
   }, 300_000)
