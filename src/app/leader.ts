@@ -26,8 +26,16 @@ export function buildLeader(context: StartContext, storage: Storage, pauses: Pol
   const ingest = createIngest({ ...context, ...settings, ...storage, upstream, pauses, ...given })
   stack.push('the upstream client', () => ingest.close())
   roles.push(...ingest.tasks)
-  if (keyFile !== null) roles.push({ name: 'upstream key', run: (signal) => keyFile.run(signal) })
+  if (keyFile !== null) {
+    const tryKey = (): void => tryAtOnce(ingest)
+    roles.push({ name: 'upstream key', run: (signal) => keyFile.run(signal, tryKey) })
+  }
   return ingest
+}
+
+/** Ends the wait after a refused key. Where no poll may leave, the poller goes on waiting. */
+function tryAtOnce({ poller }: Ingest): void {
+  if (poller.leaderSinceMs !== null) poller.pollNow()
 }
 
 /** Null where the key was given as text. */

@@ -18,6 +18,7 @@ import type { UpstreamSettings } from '../settings/settings.ts'
 import { createUpstreamClient } from '../upstream/client.ts'
 import { createFundClient } from '../upstream/fund-client.ts'
 import { encodeReply, refused } from '../upstream/leader-reply.ts'
+import { PAUSED } from '../upstream/paused-reply.ts'
 import { createReferenceClient } from '../upstream/reference-client.ts'
 import { createTransport } from '../upstream/transport.ts'
 import { isReferenceTarget, ReferenceRequestHandler } from './exchanges/reference-request-handler.ts'
@@ -48,14 +49,6 @@ const FUNDS_OFF = refused(
   'the leading bridge does not pass fund requests on: its gateway is off',
   'Set BRIDGE_GATEWAY_WEEKLY_UNITS to the same value on every node.',
   null,
-)
-
-/** The reply to every request that would go upstream while polling is paused. */
-const PAUSED = refused(
-  503,
-  'the operator of this bridge has paused all requests to the upstream',
-  'Ask the operator when they are resumed.',
-  60_000,
 )
 
 /** What the role is built from. */

@@ -18,7 +18,7 @@ const LOOK_MS = 5000
 export const lastingFaults = {
   key_refused: {
     afterMs: 0,
-    hint: 'Put a valid key into the file of BRIDGE_UPSTREAM_KEY_FILE, which is read again, or into BRIDGE_UPSTREAM_KEY, and restart the pollers; `bridge doctor` checks it. Nothing is polled but a try now and then.',
+    hint: 'Put a valid key into the file of BRIDGE_UPSTREAM_KEY_FILE, which is read again and tried at once, or into BRIDGE_UPSTREAM_KEY, and restart the pollers; `bridge doctor` checks it. Nothing is polled but a try now and then.',
   },
   upstream_unavailable: {
     afterMs: LASTING_MS,

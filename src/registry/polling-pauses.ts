@@ -58,6 +58,8 @@ export class PollingPauses {
   readonly #changed = createWakeup()
   #isLoaded = false
   #current: Pause | null = null
+  /** `current` as it is in the table: a later version may have written more. */
+  #row: Pause | null = null
 
   constructor({ log, clock, logger }: PollingPausesOptions) {
     this.#clock = clock
@@ -76,23 +78,32 @@ export class PollingPauses {
   }
 
   /**
-   * Pauses polling; durable when it resolves. A pause that is there already stays as it is.
+   * Pauses polling; durable when it resolves. A pause that is there already stays as it is; it is written again, because
+   * another node may have ended it without this one knowing yet.
    * @throws BridgeError `log_unavailable`
    */
   pause(by: string, reason: string | null): Promise<Pause> {
     return this.#inTurn(PAUSE_KEY, async () => {
-      if (this.#current !== null) return this.#current
+      const { current } = this
+      if (current !== null && this.#row !== null) {
+        await this.#table.put(PAUSE_KEY, this.#row)
+        return current
+      }
       const row = { sinceMs: this.#clock.now(), by, reason }
       await this.#awaited.write(PAUSE_KEY, () => this.#table.put(PAUSE_KEY, row))
       return row
     })
   }
 
-  /** Ends the pause, and returns it; null where there was none. @throws BridgeError `log_unavailable` */
+  /**
+   * Ends the pause, and returns it; null where this node knows of none. Another node may have begun one, so the row is deleted
+   * all the same. @throws BridgeError `log_unavailable`
+   */
   resume(): Promise<Pause | null> {
     return this.#inTurn(PAUSE_KEY, async () => {
       const ended = this.#current
-      if (ended !== null) await this.#awaited.write(PAUSE_KEY, () => this.#table.delete(PAUSE_KEY))
+      const remove = (): Promise<void> => this.#table.delete(PAUSE_KEY)
+      await (ended === null ? remove() : this.#awaited.write(PAUSE_KEY, remove))
       return ended
     })
   }
@@ -134,6 +145,7 @@ export class PollingPauses {
       this.#logger.info('polling.resumed', { durationMs })
     }
     this.#current = pause
+    this.#row = value
     this.#changed.wake()
     this.#awaited.seen(key)
   }

@@ -49,8 +49,8 @@ export class KeyFile {
     return this.#key
   }
 
-  /** Looks every few seconds, and at once at each SIGHUP, until the signal aborts. */
-  async run(signal: AbortSignal): Promise<void> {
+  /** Looks every few seconds, and at once at each SIGHUP, until the signal aborts. Calls `onTaken` when `key` is a new one. */
+  async run(signal: AbortSignal, onTaken: () => void): Promise<void> {
     const { clock } = this.#parts
     const hungUp = createWakeup()
     const off = onHangUp(() => hungUp.wake())
@@ -62,7 +62,7 @@ export class KeyFile {
         else {
           await within(clock, SETTLE_MS, signal, (waiting) => hungUp.wait(waiting))
           const again = this.#read()
-          if (!signal.aborted && again.text === seen.text) this.#take(again)
+          if (!signal.aborted && again.text === seen.text && this.#take(again)) onTaken()
         }
       }
     } finally {
@@ -70,7 +70,8 @@ export class KeyFile {
     }
   }
 
-  #take({ text, error }: { text: string | null; error?: unknown }): void {
+  /** Whether this is a key, which is in use from now on. */
+  #take({ text, error }: { text: string | null; error?: unknown }): boolean {
     const { logger, metrics, clock, onSecret } = this.#parts
     const key = settingsSchema.shape.BRIDGE_UPSTREAM_KEY.safeParse(text ?? undefined).data
     if (key !== undefined && text !== null) {
@@ -79,10 +80,10 @@ export class KeyFile {
       this.#refused = null
       metrics.keyReloaded.set(clock.now() / 1000)
       logger.info('upstream.key_reloaded')
-      return
+      return true
     }
     const what = text ?? 'unreadable'
-    if (this.#refused === what) return
+    if (this.#refused === what) return false
     this.#refused = what
     const message = text === null ? 'cannot be read' : 'holds no API key'
     logger.error('upstream.key_refused', {
@@ -91,6 +92,7 @@ export class KeyFile {
         hint: 'The key that was read before stays in use. Write the key alone into the file: 1 to 500 printable characters without blanks.',
       }),
     })
+    return false
   }
 
   #read(): { text: string | null; error?: unknown } {

@@ -1,6 +1,7 @@
 /** Tests pauses of polling over a table of the log, as two nodes see them. */
 import { expect, onTestFinished, test } from 'vitest'
 import type { Log } from '../../src/log/log.ts'
+import type { Table } from '../../src/log/tables.ts'
 import { type Pause, PollingPauses } from '../../src/registry/polling-pauses.ts'
 import { until } from '../support/http/api-server.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
@@ -26,6 +27,15 @@ function start(log: Log, clock = createManualClock(NOW_MS)) {
   return { pauses, lines, shown, clock }
 }
 
+/** That log for a node that reads a table when it starts, and no change after. */
+function lagging(log: Log): Log {
+  const table = <V>(name: string): Table<V> => ({
+    ...log.table<V>(name),
+    changes: log.table<V>('another').changes,
+  })
+  return { ...log, table }
+}
+
 test('a pause is known to every node and to those that start later, until it is resumed anywhere', async () => {
   const log = createMemoryLog()
   const first = start(log)
@@ -47,7 +57,7 @@ test('a pause is known to every node and to those that start later, until it is 
   ])
 })
 
-test('a second pause changes nothing, and to resume what is not paused writes nothing', async () => {
+test('a second pause changes nothing, and nor does to resume what is not paused', async () => {
   const node = start(createMemoryLog())
   await until(() => node.pauses.isLoaded)
   expect(await node.pauses.resume()).toBeNull()
@@ -55,6 +65,36 @@ test('a second pause changes nothing, and to resume what is not paused writes no
   node.clock.advance(5000)
   expect(await node.pauses.pause('tok_b', 'second')).toEqual(pause)
   expect(node.shown).toEqual([null, pause])
+})
+
+test('a node that has not read the latest changes still pauses and resumes for all', async () => {
+  const log = createMemoryLog()
+  const behind = start(lagging(log))
+  await until(() => behind.pauses.isLoaded)
+  const node = start(log)
+  await until(() => node.pauses.isLoaded)
+  await node.pauses.pause('tok_a', null)
+  expect(behind.pauses.current).toBeNull()
+  expect(await behind.pauses.resume()).toBeNull()
+  await until(() => node.pauses.current === null)
+
+  const pause = await node.pauses.pause('tok_a', 'again')
+  const late = start(lagging(log))
+  await until(() => late.pauses.isLoaded)
+  await node.pauses.resume()
+  expect(await late.pauses.pause('tok_b', null)).toEqual(pause)
+  await until(() => node.pauses.current !== null)
+  expect(node.pauses.current).toEqual(pause)
+})
+
+test('to pause again keeps what a later build wrote', async () => {
+  const log = createMemoryLog()
+  const row = { sinceMs: NOW_MS, by: 'tok_a', reason: null, mode: 'soft' }
+  await log.table('operations').put('polling_pause', row)
+  const node = start(log)
+  await until(() => node.pauses.isLoaded)
+  await node.pauses.pause('tok_b', null)
+  expect((await log.table('operations').load()).get('polling_pause')).toEqual(row)
 })
 
 test('a row of a later build pauses too, whatever of it this one cannot read', async () => {

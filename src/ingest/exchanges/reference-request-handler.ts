@@ -10,6 +10,7 @@ import { type Throttle, withoutValue } from '../../upstream/client.ts'
 import { type ExchangeReference, isMic } from '../../upstream/exchange.ts'
 import { encodeReply, type LeaderReply, LONGEST_TEXT, refused } from '../../upstream/leader-reply.ts'
 import { failureWords, type Outcome } from '../../upstream/outcome.ts'
+import { PAUSED } from '../../upstream/paused-reply.ts'
 import type { ReferenceClient } from '../../upstream/reference-client.ts'
 import { isIdle, refillOf } from '../poller/idle-throttle.ts'
 import type { Poller } from '../poller/poller.ts'
@@ -102,7 +103,7 @@ export class ReferenceRequestHandler {
     const mic = micIn(target)
     const outcome =
       mic === '' ? await this.#readList(permit, signal) : textOf(await client.exchange(mic, permit, signal))
-    const reply = replyOf(outcome)
+    const reply = stop.signal.aborted && poller.state.pausedSinceMs !== null ? PAUSED : replyOf(outcome)
     logger[reply.status === 503 ? 'warn' : 'info']('exchange_references.read', {
       path: target,
       status: reply.status,
@@ -139,7 +140,7 @@ export class ReferenceRequestHandler {
     }
   }
 
-  /** Waits until a request may leave; aborts the reading once this process no longer leads. */
+  /** Waits until a request may leave; aborts the reading once this process no longer leads, or polling is paused. */
   async #throttle(stop: AbortController, running: AbortSignal): Promise<void> {
     const { poller, bucket, clock } = this.#parts
     const sinceMs = clock.now()
@@ -149,17 +150,23 @@ export class ReferenceRequestHandler {
       // After a freeze, one more check lets the timers that end a lost leadership run first. The first check may follow one.
       const wasFrozen = nowMs - lastCheckMs > FROZEN_MS
       lastCheckMs = nowMs
-      if (poller.leaderSinceMs === null) return stop.abort()
+      if (!mayRead(poller)) return stop.abort()
       const isFree =
         isIdle(poller.state, { nowMs, refillMs: refillOf(this.#parts), keyless: true }) &&
         bucket.msUntilFull(nowMs) === 0
       // A clock that was set back ends the wait too.
       if (!wasFrozen && (isFree || Math.abs(nowMs - sinceMs) >= GRACE_MS)) {
-        return sleep(clock, Math.min(bucket.take(nowMs) - nowMs, LONGEST_TOKEN_WAIT_MS), running)
+        await sleep(clock, Math.min(bucket.take(nowMs) - nowMs, LONGEST_TOKEN_WAIT_MS), running)
+        return mayRead(poller) ? undefined : stop.abort()
       }
       await sleep(clock, CHECK_MS, running)
     }
   }
+}
+
+/** Whether this process may send a request at all. */
+function mayRead({ state, leaderSinceMs }: Pick<Poller, 'state' | 'leaderSinceMs'>): boolean {
+  return leaderSinceMs !== null && state.pausedSinceMs === null
 }
 
 /** The list of these entries, sorted by MIC. */

@@ -105,6 +105,40 @@ test('only the leader sends: another process waits, and one that lost the lead m
   expect(upstream.requests).toEqual([])
 })
 
+test('a pause stops the list that is being read, the requests behind it, and one that waited for a leader', async () => {
+  const { ask, start, finish, upstream, poller, clock, be } = openHandler('XLON')
+  upstream.nextCursor = '1'
+  const list = start(LIST)
+  const behind = start(`${LIST}/XLON`)
+  const pause = async (): Promise<void> => {
+    await until(() => {
+      if (upstream.requests.length === 0) clock.advance(5)
+      return upstream.requests.length > 0
+    })
+    be({ pausedSinceMs: clock.now() })
+  }
+  await pause()
+  const paused = { status: 503, refusal: { message: expect.stringContaining('has paused') } }
+  expect([await finish(list), await finish(behind)]).toMatchObject([paused, paused])
+  poller.leaderSinceMs = null
+  const waiting = start(`${LIST}/XLON`)
+  clock.advance(100)
+  poller.leaderSinceMs = clock.now()
+  expect(await finish(waiting)).toMatchObject(paused)
+  expect(upstream.requests).toHaveLength(1)
+  be({ pausedSinceMs: null })
+  expect(await ask(`${LIST}/XLON`)).toMatchObject({ status: 200 })
+})
+
+test('a pause stops a request that waits for its token', async () => {
+  const { ask, upstream, bucket, clock, be } = openHandler('XLON')
+  be({ nextPollMs: clock.now() })
+  for (let taken = 0; taken < 2; taken++) bucket.take(clock.now())
+  clock.after(600, () => be({ pausedSinceMs: clock.now() }))
+  expect(await ask(LIST)).toMatchObject({ status: 503 })
+  expect(upstream.requests).toEqual([])
+})
+
 test('a process that froze while a request waited detects its lost leadership before it sends', async () => {
   const { start, finish, upstream, poller, clock, be } = openHandler('XLON')
   be({ nextPollMs: clock.now() })

@@ -1,6 +1,6 @@
 /**
  * Changes the file of the upstream key under a running bridge, as Kubernetes and as an editor do, before an upstream that
- * takes only the key of the moment.
+ * takes only the keys of the moment.
  */
 
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -13,13 +13,13 @@ import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { bridgeEnv, startBridge, temporaryDirectory } from '../../support/bridge-process.ts'
 import { eventually, getJson } from '../../support/http/api-client.ts'
 
-/** An upstream before the sandbox that takes the key of the moment alone, and notes the keys that come. */
+/** An upstream before the sandbox that takes the keys of the moment alone, and notes the keys that come. */
 async function startGate(sandbox: { url: string; key: string }, first: string) {
-  const gate = { accepted: first, seen: [] as string[] }
+  const gate = { accepted: [first], seen: [] as string[] }
   const server = createServer((incoming: IncomingMessage, response: ServerResponse) => {
     const key = `${incoming.headers['x-api-key']}`
     gate.seen.push(key)
-    if (key !== gate.accepted) {
+    if (!gate.accepted.includes(key)) {
       response.writeHead(401, { 'content-type': 'application/json' }).end('{"message":"wrong key"}')
       return
     }
@@ -60,13 +60,15 @@ function mountedSecret(directory: string) {
 }
 
 interface Status {
-  upstream: { state: string }
+  upstream: { state: string; nextPoll: string }
 }
 
 test('a new key of the upstream is taken from its file while the bridge runs; a bad file changes nothing', async () => {
   using directory = temporaryDirectory()
   using secrets = temporaryDirectory()
-  const [first, second, third] = ['first-key-0123456789', 'second-key-0123456789', 'third-key-0123456789']
+  const [first, second, third, fourth] = ['first', 'second', 'third', 'fourth'].map(
+    (name) => `${name}-key-0123456789`,
+  ) as [string, string, string, string]
   const secret = mountedSecret(secrets.path)
   secret.write(`${first}\n`)
   const sandbox = await startSandbox(
@@ -86,6 +88,8 @@ test('a new key of the upstream is taken from its file while the bridge runs; a 
       .stderr()
       .split('\n')
       .filter((line) => line.includes(`"event":"${event}"`))
+  const upstreamOf = (holds: (upstream: Status['upstream']) => boolean) =>
+    eventually(async () => (await getJson<Status>(`${bridge.ready.http}/v1/status`)).upstream, holds, 60_000)
   const seen = (key: string) =>
     eventually(
       () => gate.seen.length,
@@ -110,18 +114,19 @@ test('a new key of the upstream is taken from its file while the bridge runs; a 
     }
     expect(lines('upstream.key_refused')[0]).toContain('The key that was read before stays in use.')
     expect(lines('upstream.key_reloaded')).toEqual([])
+    gate.accepted = [first, second]
     secret.write(second)
     await eventually(
       () => lines('upstream.key_reloaded').length,
       (count) => count === 1,
       30_000,
     )
-    gate.accepted = second
     await seen(second)
     expect(await (await fetch(`${bridge.ready.ops}/metrics`)).text()).toMatch(
       /^bridge_upstream_key_reload_timestamp_seconds \d/m,
     )
     // Without waiting for the next look.
+    gate.accepted = [second, third]
     secret.write(third)
     bridge.child.kill('SIGHUP')
     await eventually(
@@ -129,11 +134,20 @@ test('a new key of the upstream is taken from its file while the bridge runs; a 
       (count) => count === 2,
       30_000,
     )
-    gate.accepted = third
     await seen(third)
-    expect((await getJson<Status>(`${bridge.ready.http}/v1/status`)).upstream.state).toBe('ok')
-    expect(new Set(gate.seen)).toEqual(new Set([first, second, third]))
-    for (const key of [first, second, third]) expect(bridge.stderr()).not.toContain(key)
+    await upstreamOf(({ state }) => state === 'ok')
+    // The key is refused; its successor ends the wait, which by now has some 20 s.
+    gate.accepted = [fourth]
+    const waiting = await upstreamOf(
+      ({ state, nextPoll }) => state === 'unauthorised' && Date.parse(nextPoll) > Date.now() + 15_000,
+    )
+    secret.write(fourth)
+    bridge.child.kill('SIGHUP')
+    await seen(fourth)
+    expect(Date.now()).toBeLessThan(Date.parse(waiting.nextPoll))
+    await upstreamOf(({ state }) => state === 'ok')
+    expect(new Set(gate.seen)).toEqual(new Set([first, second, third, fourth]))
+    for (const key of [first, second, third, fourth]) expect(bridge.stderr()).not.toContain(key)
   } finally {
     await bridge.stop()
     await sandbox.close()
