@@ -166,7 +166,7 @@ export const storage: Board = {
       ],
     },
     {
-      title: 'Certificates',
+      title: 'Certificates and keys',
       panels: [
         {
           kind: 'number',
@@ -176,6 +176,14 @@ export const storage: Board = {
           isSigned: true,
           limit: limitOf('BridgeCertificateExpires'),
           queries: [byProcess('(bridge_tls_certificate_expiry_timestamp_seconds - time())', 'certificate')],
+        },
+        {
+          kind: 'number',
+          title: 'Time since a new upstream key',
+          about:
+            'Since a changed `BRIDGE_UPSTREAM_KEY_FILE` was taken. Nothing is shown while the key is that of the start.',
+          unit: 's',
+          queries: [byProcess('(time() - bridge_upstream_key_reload_timestamp_seconds)')],
         },
       ],
     },

@@ -3,7 +3,6 @@
  * the admin scope of the tenant `default` may, because they concern all tenants.
  */
 import { z } from 'zod'
-import { type Caller, DEFAULT_TENANT, isOperator } from '../../http/auth.ts'
 import { HttpProblem, retryLater } from '../../http/problem.ts'
 import { plainText, readBody } from '../../http/read-body.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
@@ -14,8 +13,7 @@ import type { LogLevel } from '../../obs/log-level.ts'
 import { LONGEST_REASON, type Pause, type PollingPauses } from '../../registry/polling-pauses.ts'
 import { type AskLeader, createLeaderClient, type LeaderClientParts } from '../routes/leader-client.ts'
 import { logLevelRoute } from './log-level-route.ts'
-
-const MAX_BODY_BYTES = 4096
+import { MAX_ADMIN_BODY_BYTES, requireOperator } from './operator.ts'
 
 /** What the routes work with. */
 export interface AdminParts extends LeaderClientParts {
@@ -43,7 +41,7 @@ export function adminRoutes(parts: AdminParts): Route[] {
       summary:
         'Pauses polling for the whole installation until it is resumed: the leader finishes what it has begun and sends nothing more upstream. Durable, over restarts and changes of leader. A pause that is there already stays as it is.',
       parameters: {},
-      body: { maxBytes: MAX_BODY_BYTES, isOptional: true, schema: pauseBody },
+      body: { maxBytes: MAX_ADMIN_BODY_BYTES, isOptional: true, schema: pauseBody },
       answers: { 200: { meaning: 'Polling is paused.', schema: pollingSchema } },
       problems: ['unavailable'],
       requireTarget: requireOperator,
@@ -75,17 +73,8 @@ export function adminRoutes(parts: AdminParts): Route[] {
       requireTarget: requireOperator,
       handle: (call) => pollNow(call, ask),
     },
-    logLevelRoute(parts.logLevel, requireOperator),
+    logLevelRoute(parts.logLevel),
   ]
-}
-
-/** @throws HttpProblem `forbidden` for a token of another tenant */
-function requireOperator({ caller }: { caller: Caller }): void {
-  if (isOperator(caller)) return
-  throw new HttpProblem(
-    'forbidden',
-    `only a token of the tenant ${DEFAULT_TENANT} may do this, because it concerns all tenants`,
-  )
 }
 
 async function pause({ query, body, caller, response, change }: Call, { pauses }: AdminParts): Promise<void> {

@@ -5,8 +5,8 @@ import { readBody } from '../../http/read-body.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { nodeId } from '../../lifecycle/node-id.ts'
 import { changeableLevels, type LogLevel, type LogLevelState } from '../../obs/log-level.ts'
+import { MAX_ADMIN_BODY_BYTES, requireOperator } from './operator.ts'
 
-const MAX_BODY_BYTES = 1024
 const SECONDS = { low: 1, high: 86_400, otherwise: 900 }
 
 const levelBody = z.strictObject({
@@ -28,21 +28,18 @@ const levelSchema = z.object({
   until: z.string().describe('When it goes back to that; null: it is that.').nullable(),
 })
 
-/** The route. `requireTarget`: throws for those who may not act on the installation. */
-export function logLevelRoute(
-  logLevel: Pick<LogLevel, 'set' | 'state'>,
-  requireTarget: NonNullable<Route['requireTarget']>,
-): Route {
+/** The route. */
+export function logLevelRoute(logLevel: Pick<LogLevel, 'set' | 'state'>): Route {
   return {
     method: 'POST',
     path: '/v1/admin/log-level',
     scope: 'admin',
     audit: 'log_level.changed',
-    requireTarget,
+    requireTarget: requireOperator,
     summary:
       'Changes the level of the process log of the node that is asked, for a time: 200 with `{node, level, usual, until}`. A restart or the end of the time brings back `BRIDGE_LOG_LEVEL`.',
     parameters: {},
-    body: { maxBytes: MAX_BODY_BYTES, schema: levelBody },
+    body: { maxBytes: MAX_ADMIN_BODY_BYTES, schema: levelBody },
     answers: { 200: { meaning: 'The level as it is now.', schema: levelSchema } },
     handle: (call) => change(call, logLevel),
   }

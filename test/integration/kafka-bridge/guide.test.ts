@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PollerWriter } from '../../../src/ingest/writer-state/poller-writer.ts'
 import { openKafkaLog } from '../../../src/log-kafka/log.ts'
+import { traceText } from '../../../src/obs/trace-context.ts'
 import { claimed, gapOpened, sampleGap } from '../../log/samples.ts'
 import { root } from '../../support/house/repository.ts'
 import { eventually } from '../../support/http/api-client.ts'
@@ -192,12 +193,13 @@ describe.skipIf(shared === null)('the guide for Kafka consumers', () => {
       names.split(', ').map((name) => name.replaceAll('`', '')),
     )
     const sample = eventAt(written + 1)
+    const trace = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' }
     const rare = {
       late: true,
       aheadof: sample.time,
       replacesid: 'urn:newsml:example:1',
       foundBy: 'poll',
-      journey: 'sent=412',
+      journey: `sent=412 trace=${traceText(trace)}`,
     } as const
     const event = { ...sample, ...rare }
     await writer.commit({ events: [event] })

@@ -46,7 +46,10 @@ describe.skipIf(!hasTool('prometheus', 'prometheus'))('the dashboards', () => {
       BRIDGE_INSTALLATION: 'plain',
     })
     await using bridge = await stopping(startBridge(env))
-    await using secured = await stopping(startBridge(securedEnv(sealed.path)))
+    const keyFile = join(sealed.path, 'upstream-key')
+    writeFileSync(keyFile, 'the-first-key')
+    await using secured = await stopping(startBridge(securedEnv(sealed.path, keyFile)))
+    writeFileSync(keyFile, 'the-second-key')
     await using sound = await startReceiver()
     await using failing = await startReceiver((response) => response.writeHead(500).end())
     expect(await runToEnd(['backup', join(backups.path, 'one.db')], env)).toMatchObject({
@@ -84,7 +87,7 @@ describe.skipIf(!hasTool('prometheus', 'prometheus'))('the dashboards', () => {
     await expectData(
       prometheus,
       ofLog
-        .filter(({ title }) => title !== 'Certificates')
+        .filter(({ title }) => title !== 'Certificates and keys')
         .flatMap((row) => row.panels)
         .filter(({ log }) => log !== 'embedded'),
     )
@@ -120,17 +123,19 @@ async function expectSample(prometheus: PrometheusProcess, title: string, expr: 
   })
 }
 
-/** Of a bridge that serves TLS, so that there is a certificate to show. Its upstream does not answer. */
-function securedEnv(dataDir: string): Record<string, string> {
+/** Of a bridge that serves TLS and has its key in a file, so that both panels have something to show. Its upstream does not answer. */
+function securedEnv(dataDir: string, keyFile: string): Record<string, string> {
   const { key, cert } = createTestAuthority().issue(['localhost'])
   const paths = { cert: join(dataDir, 'cert.pem'), key: join(dataDir, 'key.pem') }
   writeFileSync(paths.cert, cert)
   writeFileSync(paths.key, key)
-  return bridgeEnv({ url: 'http://127.0.0.1:9/v2', key: 'none' }, dataDir, {
+  const { BRIDGE_UPSTREAM_KEY: _, ...env } = bridgeEnv({ url: 'http://127.0.0.1:9/v2', key: '' }, dataDir, {
     BRIDGE_INSTALLATION: 'sealed',
+    BRIDGE_UPSTREAM_KEY_FILE: keyFile,
     BRIDGE_HTTP_TLS_CERT_FILE: paths.cert,
     BRIDGE_HTTP_TLS_KEY_FILE: paths.key,
   })
+  return env
 }
 
 /** Holds a stream of server-sent events open and reads it. */
