@@ -35,7 +35,7 @@ export function buildLeader(context: StartContext, storage: Storage, pauses: Pol
 
 /** Ends the wait after a refused key. Where no poll may leave, the poller goes on waiting. */
 function tryAtOnce({ poller }: Ingest): void {
-  if (poller.leaderSinceMs !== null) poller.pollNow()
+  if (poller.leaderSinceMs !== null) poller.order({ what: 'poll' })
 }
 
 /** Null where the key was given as text. */

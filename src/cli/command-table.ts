@@ -99,7 +99,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./commands/operations/audit.ts')).auditCommand,
   },
   admin: {
-    does: 'pause and resume polling of a running installation, or poll at once',
+    does: 'pause polling, poll at once, retry a gap, move the lead, …',
     load: async () => (await import('./commands/admin/admin.ts')).adminCommand,
   },
   streams: {

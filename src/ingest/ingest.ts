@@ -8,6 +8,7 @@ import { createTokenBucket } from '../governor/quota/token-bucket.ts'
 import { completenessOf, reconciliationBudget } from '../governor/schedule/daily-reconciliation.ts'
 import { plannedPacing, withoutGateway } from '../governor/schedule/pacing.ts'
 import { rescansOf } from '../governor/schedule/rescans.ts'
+import { isOrder } from '../http/schemas/leader-order.ts'
 import { type Chance, sleep } from '../lifecycle/clock.ts'
 import { nodeId } from '../lifecycle/node-id.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
@@ -26,7 +27,7 @@ import { FundRequestHandler } from './funds/fund-request-handler.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { aheadMs, type OwnReport, reportOf } from './leader-report.ts'
 import { type IngestConfig, isInformed, nextPollAtMs } from './machine/state.ts'
-import { carryOut, isOrder } from './order-request-handler.ts'
+import { answerOrder } from './order-request-handler.ts'
 import { pausablePoller } from './pausable-poller.ts'
 import { PollKeeper } from './poll-keeper.ts'
 import { createObserver } from './poller/ingest-metrics.ts'
@@ -119,7 +120,7 @@ export function createIngest(parts: IngestParts) {
   /** Requests of the nodes for what only the leader knows, or reads from upstream. */
   const serve = (signal: AbortSignal): Promise<void> =>
     log.requests.serve(async (request, asked) => {
-      if (isOrder(request)) return carryOut(beside, asked)
+      if (isOrder(request)) return answerOrder({ ...reporter, poller, clock }, request, asked)
       if (isQuotaRequest(request)) return answerQuota(quotaParts, asked)
       if (poller.leaderSinceMs !== null && poller.state.pausedSinceMs !== null) return encodeReply(PAUSED)
       if (isReferenceTarget(request)) return references.answer(request, asked, signal)

@@ -3,20 +3,18 @@
  * the admin scope of the tenant `default` may, because they concern all tenants.
  */
 import { z } from 'zod'
-import { HttpProblem, retryLater } from '../../http/problem.ts'
+import { retryLater } from '../../http/problem.ts'
 import { plainText, readBody } from '../../http/read-body.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
-import { isoTime } from '../../http/schemas/json-schema.ts'
-import { POLL_NOW_REQUEST } from '../../http/schemas/leader-order.ts'
 import { pollingSchema, pollingStatusOf } from '../../http/schemas/polling-schema.ts'
 import type { LogLevel } from '../../obs/log-level.ts'
 import { LONGEST_REASON, type Pause, type PollingPauses } from '../../registry/polling-pauses.ts'
-import { type AskLeader, createLeaderClient, type LeaderClientParts } from '../routes/leader-client.ts'
+import { type LeaderOrderParts, leaderOrderRoutes } from './leader-order-routes.ts'
 import { logLevelRoute } from './log-level-route.ts'
 import { MAX_ADMIN_BODY_BYTES, requireOperator } from './operator.ts'
 
 /** What the routes work with. */
-export interface AdminParts extends LeaderClientParts {
+export interface AdminParts extends LeaderOrderParts {
   pauses: PollingPauses
   logLevel: Pick<LogLevel, 'set' | 'state'>
 }
@@ -27,11 +25,8 @@ const pauseBody = z.object({
     .describe(`Why, for those who see the pause; at most ${LONGEST_REASON} characters.`),
 })
 
-const pollOrdered = z.object({ nextPoll: isoTime('When the poll is due: now.') })
-
 /** The routes. */
 export function adminRoutes(parts: AdminParts): Route[] {
-  const ask = createLeaderClient(parts)
   return [
     {
       method: 'POST',
@@ -60,19 +55,7 @@ export function adminRoutes(parts: AdminParts): Route[] {
       requireTarget: requireOperator,
       handle: (call) => resume(call, parts),
     },
-    {
-      method: 'POST',
-      path: '/v1/admin/polling/now',
-      scope: 'admin',
-      audit: 'polling.poll_ordered',
-      summary:
-        'Makes the leader poll at once, within its throttle and quota: after a key was put right the next poll may be an hour off. 409 while polling is paused, no unit is left, or upstream has refused requests as too many.',
-      parameters: {},
-      answers: { 200: { meaning: 'A poll is due now.', schema: pollOrdered } },
-      problems: ['not_now', 'unavailable'],
-      requireTarget: requireOperator,
-      handle: (call) => pollNow(call, ask),
-    },
+    ...leaderOrderRoutes(parts),
     logLevelRoute(parts.logLevel),
   ]
 }
@@ -95,22 +78,6 @@ async function resume({ query, caller, response, change }: Call, { pauses }: Adm
   const after = { ...pollingStatusOf(null) }
   await change(caller, { ...beforeOf(pauses), after }, () => pauses.resume())
   answer(response, null)
-}
-
-async function pollNow({ query, caller, response, change }: Call, ask: AskLeader): Promise<void> {
-  query.check()
-  const text = await change(caller, { target: 'polling', tenant: null }, async () => {
-    const { status, text: answered, refusal, retryAfterMs } = await ask(POLL_NOW_REQUEST)
-    if (status === 200) return answered
-    const { message, hint } = refusal ?? { message: 'the leader runs another version', hint: null }
-    const detail = hint === null ? message : `${message}. ${hint}`
-    if (status !== 409) throw retryLater('unavailable', detail)
-    const seconds = Math.max(1, Math.ceil((retryAfterMs ?? 0) / 1000))
-    throw new HttpProblem('not_now', detail, {
-      ...(retryAfterMs !== null && { headers: { 'Retry-After': seconds.toString() } }),
-    })
-  })
-  sendJson(response, 200, Buffer.from(text))
 }
 
 /** Polling as it is before a change, for the audit journal. */

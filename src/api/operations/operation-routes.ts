@@ -32,14 +32,15 @@ export interface OperationParts extends ArrivalsParts, Pick<AdminParts, 'pauses'
 export function operationRoutes(parts: OperationParts): Route[] {
   const { log, clock, nodes, status, keys } = parts
   const leader = { requests: log.requests, clock }
+  const leaderId = (): string | null => status().leader.id
   const figures = createLeaderFigures(leader)
   return [
     arrivalsRoute(parts),
     quotaRoute({ ...parts, figures }),
     pollsRoute(parts),
-    nodesRoute({ nodes, leaderId: () => status().leader.id, key: keys.key }),
+    nodesRoute({ nodes, leaderId, key: keys.key }),
     consumersRoute(log),
     doctorRoute(parts.doctor),
-    ...adminRoutes({ ...leader, pauses: parts.pauses, logLevel: parts.logLevel }),
+    ...adminRoutes({ ...leader, nodes, leaderId, pauses: parts.pauses, logLevel: parts.logLevel }),
   ]
 }

@@ -63,6 +63,8 @@ export function responseError(
       )
     case 404:
       return refuse('failed', `${target.url} ${words.missing.message}${detail}`, words.missing.hint)
+    case 409:
+      return refuse('failed', `${target.url} refuses this for now${detail}`, 'Come back when that is over.')
     case 410: {
       const { cursorFlag = '--after' } = words
       return refuse(

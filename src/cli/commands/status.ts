@@ -119,7 +119,9 @@ function gapRows(gaps: unknown): Row[] {
   const more = gaps.length - shown.length
   return [
     ['open gaps', gaps.length.toString(), 'alarm'],
-    ...shown.map(({ from, to, cause }): Row => ['', `${time(from)} to ${time(to)}: ${known(cause)}`]),
+    ...shown.map(
+      ({ id, from, to, cause }): Row => ['', `${known(id)}: ${time(from)} to ${time(to)}, ${known(cause)}`],
+    ),
     ...(more === 0 ? [] : ([['', `and ${more} more: bridge status --json`]] satisfies Row[])),
   ]
 }

@@ -17,7 +17,7 @@ export interface DayWalk {
   atMs: number
   /** Upstream's present when this was written, by the earliest clock that could be right, ms since 1970; older versions: absent. */
   readMs?: number
-  /** Of a complete day that is read again, because a clock was wrong: the earliest moment of the next try, as `atMs`. */
+  /** Of a complete day that is read again, because a clock was wrong or an operator asked: when the next try may begin, as `atMs`. */
   retryMs?: number
   /** Failed tries. */
   attempts: number

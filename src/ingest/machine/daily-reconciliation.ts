@@ -14,7 +14,7 @@ import { reconciliationUnits } from '../../governor/schedule/daily-reconciliatio
 import { restartsAtFirstPage } from './failure.ts'
 import { surePresentMs } from './present.ts'
 import { publish } from './publish.ts'
-import type { PageScan, StepContext } from './state.ts'
+import type { OrderRefusal, PageScan, StepContext } from './state.ts'
 
 const NOON = 12 * 60
 /** Wait after the release window: some plans show items 15 minutes late, and evening polls are rare. */
@@ -41,7 +41,7 @@ export interface DueReconciliation {
 export function dueReconciliation(context: StepContext): DueReconciliation | null {
   const { state, config, nowMs } = context
   const { head, lastGoodPollMs, ledger } = state
-  const { dayWalks, calendar, pacing, pageSize } = config
+  const { dayWalks, calendar, pacing } = config
   const { countedFromMs } = head
   if (dayWalks === null || countedFromMs === null || lastGoodPollMs === null || head.backfill !== null)
     return null
@@ -49,10 +49,9 @@ export function dueReconciliation(context: StepContext): DueReconciliation | nul
   if (state.hasDate === null) return null
   const dates = datesDue(calendar, surePresentMs(context))
   for (const date of dates) {
-    const range = reconciledRange(calendar, date, countedFromMs)
-    if (!isToRead(context, date) || range === null || !isRecordable(head.days, date)) continue
-    const { fromMs, toMs, after } = range
-    const units = reconciliationUnits(itemsBetween(head.days, after, date), pageSize)
+    const range = rangeOf(context, date, countedFromMs)
+    if (!isToRead(context, date) || range === null) continue
+    const { fromMs, toMs, units } = range
     const isAffordable = units <= dayWalks.mostUnits
     if (isAffordable && pacing.mayReconcile(ledger, nowMs, units)) {
       return { date, fromMs, toMs, pageCursor: triesOf(context, date).pageCursor }
@@ -63,6 +62,41 @@ export function dueReconciliation(context: StepContext): DueReconciliation | nul
     else decide(context, date, 'owed', nowMs + OVER_BUDGET_RETRY_MS)
   }
   return null
+}
+
+/**
+ * Why that day may not be read again now; null where it may. Only the last business days whose release window is over can be,
+ * where the plan pays for reconciliations.
+ */
+export function dayRefusal(
+  { state, config, nowMs }: Pick<StepContext, 'state' | 'config' | 'nowMs'>,
+  date: string,
+): OrderRefusal | null {
+  const { head, lastGoodPollMs, hasDate, ledger, nextPollMs } = state
+  const { dayWalks, calendar, pacing } = config
+  const { countedFromMs } = head
+  if (dayWalks === null) return { why: 'over_budget' }
+  if (countedFromMs === null || lastGoodPollMs === null || hasDate === null) {
+    return { why: 'no_answer_yet', untilMs: Math.max(nextPollMs, nowMs) }
+  }
+  const isDue = datesDue(calendar, surePresentMs({ state, nowMs })).includes(date)
+  const range = isDue ? rangeOf({ state, config }, date, countedFromMs) : null
+  if (range === null) return { why: 'unknown' }
+  const { units } = range
+  const isAffordable = units <= dayWalks.mostUnits && pacing.mayReconcile(ledger, nowMs, units)
+  return isAffordable ? null : { why: 'over_budget' }
+}
+
+/** Makes the reconciliation of that day due now, from its first page. A day that counts as complete stays so meanwhile. */
+export function readDayAgain(context: StepContext, date: string): void {
+  const { nowMs } = context
+  const { walk } = dayOf(context, date)
+  const anew = { attempts: 0, pageCursor: null }
+  const again: DayWalk =
+    walk?.state === 'whole'
+      ? { ...walk, ...anew, retryMs: nowMs }
+      : { ...anew, state: 'owed', atMs: nowMs, readMs: surePresentMs(context) }
+  publish(context, { purpose: 'sweep', items: [], day: { date, walk: again } })
 }
 
 /**
@@ -116,14 +150,28 @@ export function isReconciliationExpired(calendar: Calendar, date: string, presen
   return oldest !== undefined && date < oldest
 }
 
-/** True where that day was not read yet, or too soon, and its next try is due. */
+/** The range to read for that day with the units that it costs; null where it cannot be read. */
+function rangeOf(
+  { state, config }: Pick<StepContext, 'state' | 'config'>,
+  date: string,
+  countedFromMs: number,
+): { fromMs: number; toMs: number; units: number } | null {
+  const { days } = state.head
+  const range = reconciledRange(config.calendar, date, countedFromMs)
+  if (range === null || !isRecordable(days, date)) return null
+  const { fromMs, toMs, after } = range
+  return { fromMs, toMs, units: reconciliationUnits(itemsBetween(days, after, date), config.pageSize) }
+}
+
+/** True where that day was not read yet, or too soon, or is to be read again, and its next try is due. */
 function isToRead(context: StepContext, date: string): boolean {
   const { nowMs } = context
   const { walk } = dayOf(context, date)
   if (walk === null) return true
   if (walk.state === 'owed') return nowMs >= walk.atMs
-  const mayRetry = walk.state !== 'whole' || (walk.attempts < ATTEMPTS && nowMs >= (walk.retryMs ?? 0))
-  return mayRetry && isTooSoon(context.config.calendar, { date, walk }, surePresentMs(context))
+  if (walk.state === 'whole' && walk.attempts >= ATTEMPTS) return false
+  if (walk.state === 'whole' && walk.retryMs !== undefined) return nowMs >= walk.retryMs
+  return isTooSoon(context.config.calendar, { date, walk }, surePresentMs(context))
 }
 
 /** The failed tries of that day so far, and where the next one continues. Those of a time that a clock was ahead do not count. */

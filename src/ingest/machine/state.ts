@@ -15,6 +15,7 @@ import type { Ledger, Refund } from '../../governor/quota/time-buckets.ts'
 import type { ReconciliationBudget } from '../../governor/schedule/daily-reconciliation.ts'
 import type { Pacing, PollPlan } from '../../governor/schedule/pacing.ts'
 import type { ScheduledRescans } from '../../governor/schedule/rescans.ts'
+import type { LeaderOrder } from '../../http/schemas/leader-order.ts'
 import type { Chance } from '../../lifecycle/clock.ts'
 import type { RejectedItem } from '../../log/events.ts'
 import type { LogEvent } from '../../obs/log-events.ts'
@@ -252,6 +253,17 @@ export interface QueuedCommit {
   commit: PollerCommit
 }
 
+/** An order that the state machine carries out. */
+export type Order = Exclude<LeaderOrder, { what: 'step_down' }>
+
+/**
+ * Why an order is not carried out. `unknown`: there is no such gap, or that day is none of those that may be read again.
+ * `over_budget`: the units of gaps and re-scans are used up. `untilMs`: when it may be, ms since 1970.
+ */
+export type OrderRefusal =
+  | { why: 'paused' | 'unknown' | 'over_budget' }
+  | { why: 'quota' | 'throttled' | 'no_answer_yet'; untilMs: number }
+
 /** What can happen to the machine; `nowMs` is our clock, ms since 1970. */
 export type Input = { nowMs: number } & (
   | { type: 'started' }
@@ -265,7 +277,8 @@ export type Input = { nowMs: number } & (
   | { type: 'broke'; code: 'unknown' | 'fenced' }
   | { type: 'lost' }
   | { type: 'pause_set'; sinceMs: number | null }
-  | { type: 'poll_ordered' }
+  | { type: 'ordered'; order: Order }
+  | { type: 'step_down_ordered' }
   | { type: 'stopped' }
 )
 /** The types of inputs. */
@@ -273,7 +286,8 @@ export type InputType = Input['type']
 
 /** What `Poller` performs. */
 export type PollerAction =
-  | { type: 'campaign' }
+  /** `waitMs`: the time that other processes have to take the lead first; absent: none. */
+  | { type: 'campaign'; waitMs?: number }
   | { type: 'claim' }
   | { type: 'await-replica'; sequence: number }
   /** Sets the one timer. */

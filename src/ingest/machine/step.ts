@@ -10,9 +10,9 @@ import { onProxied } from './failure.ts'
 import { reportBackfill } from './first-start.ts'
 import { flushQueue, isPoll, nextJob, wakeDuringRequest } from './jobs.ts'
 import { planNextPoll, situationOf } from './next-poll.ts'
+import { obey } from './orders.ts'
 import { answerScan, wakeScan } from './page-scan.ts'
 import { answerPoll } from './poll.ts'
-import { pollingNow } from './poll-now.ts'
 import { sightingsOf } from './present.ts'
 import { enqueue } from './publish.ts'
 import { compareQuota } from './quota-drift.ts'
@@ -30,6 +30,8 @@ import { observeClock } from './upstream-clock.ts'
 
 /** Waits after a failed write to the log: a second, doubling up to five minutes, because every try costs a unit. */
 const BROKEN = { baseMs: 1000, factor: 2, maxMs: 5 * 60_000, jitter: 0.1 }
+/** How long a leader that was ordered to step down leaves the lead to others: one that has just started joins within that. */
+const STAND_BACK_MS = 10_000
 /** Smaller corrections of the clock are normal and ignored, ms. */
 const SMALLEST_STEP_BACK_MS = 1000
 
@@ -45,11 +47,17 @@ const never = (context: StepContext, input: Input): never => {
 }
 
 const campaign = (context: StepContext): void => {
+  leave(context)
+  context.actions.push({ type: 'campaign' })
+}
+
+/** The state of a process that does not lead any more. */
+const leave = (context: StepContext): void => {
   const { lastGoodPollMs, pausedSinceMs, ...state } = context.state
   const { skewMs, hasDate, newest, sightings, sightingSkewMs } = state
   const clocks = { skewMs, hasDate, newest, sightings, sightingSkewMs }
   context.state = { ...initialState(), lastGoodPollMs, pausedSinceMs, ...clocks }
-  context.actions.push({ type: 'abandon' }, { type: 'campaign' })
+  context.actions.push({ type: 'abandon' })
 }
 
 const claim = (context: StepContext): void => {
@@ -165,9 +173,15 @@ const setPause: Cell<'pause_set'> = (context, input) => {
   goOn(context)
 }
 
-const orderPoll = (context: StepContext): void => {
-  context.state = pollingNow(context.state, context.config, context.nowMs)
+const carryOut: Cell<'ordered'> = (context, { order }) => {
+  obey(context, order)
   goOn(context)
+}
+
+const stepDown = (context: StepContext): void => {
+  context.actions.push({ type: 'report', level: 'info', event: 'leader.step_down_ordered', fields: {} })
+  leave(context)
+  context.actions.push({ type: 'campaign', waitMs: STAND_BACK_MS })
 }
 
 const wakeUp = (context: StepContext): void => {
@@ -200,7 +214,8 @@ const idle: Row = {
   broke: ignore,
   lost: ignore,
   pause_set: notePause,
-  poll_ordered: ignore,
+  ordered: ignore,
+  step_down_ordered: ignore,
   stopped: release,
 }
 
@@ -216,7 +231,8 @@ const leading: Row = {
   broke: breakDown,
   lost: campaign,
   pause_set: setPause,
-  poll_ordered: orderPoll,
+  ordered: carryOut,
+  step_down_ordered: stepDown,
   stopped: release,
 }
 

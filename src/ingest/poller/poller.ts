@@ -4,41 +4,38 @@
  */
 import type { Replicator } from '../../archive/replica/replicator.ts'
 import type { Archive } from '../../archive/store/archive.ts'
-import { isoMillis } from '../../core/dates.ts'
 import type { Purpose } from '../../core/purpose.ts'
 import { isBridgeError, isLogOutage } from '../../errors.ts'
 import type { TokenBucket } from '../../governor/quota/token-bucket.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { sleep, yieldToEventLoop } from '../../lifecycle/clock.ts'
-import { inSlices } from '../../lifecycle/slices.ts'
 import { rejectedHash, type Term } from '../../log/events.ts'
 import type { Log } from '../../log/log.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { UpstreamClient } from '../../upstream/client.ts'
 import type { FundCall, FundOutcome } from '../../upstream/fund-client.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
-import type { Page } from '../../upstream/page.ts'
-import { type PollRefusal, pollRefusal } from '../machine/poll-now.ts'
+import { orderRefusal } from '../machine/orders.ts'
 import { skewsMs } from '../machine/present.ts'
 import type {
   IngestConfig,
   IngestState,
   Input,
+  Order,
+  OrderRefusal,
   PageOutcome,
   PollerAction,
   QueuedCommit,
-  ReadPage,
 } from '../machine/state.ts'
 import { initialState } from '../machine/state.ts'
 import { step } from '../machine/step.ts'
 import type { Head } from '../writer-state/head.ts'
 import { PollerWriter } from '../writer-state/poller-writer.ts'
+import { comparePage, type PageParts } from './compare-page.ts'
 import type { Observer } from './ingest-metrics.ts'
 import { NotYetReplicated } from './not-yet-replicated.ts'
-import { readItems } from './read-page.ts'
 import { REJECTED_KEPT, RejectedTexts } from './rejected-texts.ts'
 import { requestJourney } from './request-journey.ts'
-import { beyondRetentionMs } from './retention-bound.ts'
 import { createSendPermit } from './send-permit.ts'
 
 /** What the poller is built from. */
@@ -117,11 +114,17 @@ export class Poller {
     this.#feed({ type: 'pause_set', sinceMs, nowMs: this.#nowMs() })
   }
 
-  /** Polls at once; null. Where no poll may leave now: why not. Means nothing where this process does not lead. */
-  pollNow(): PollRefusal | null {
-    const refusal = pollRefusal(this.#state, this.#parts.config, this.#nowMs())
-    if (refusal === null) this.#feed({ type: 'poll_ordered', nowMs: this.#nowMs() })
+  /** Carries out an order; null. Where it is refused: why. Means nothing where this process does not lead. */
+  order(order: Order): OrderRefusal | null {
+    const nowMs = this.#nowMs()
+    const refusal = orderRefusal({ state: this.#state, config: this.#parts.config, nowMs }, order)
+    if (refusal === null) this.#feed({ type: 'ordered', order, nowMs })
     return refusal
+  }
+
+  /** Gives up the lead and campaigns again a little later. Nothing where this process does not lead. */
+  stepDown(): void {
+    this.#feed({ type: 'step_down_ordered', nowMs: this.#nowMs() })
   }
 
   /**
@@ -163,7 +166,7 @@ export class Poller {
   #perform(action: PollerAction): void {
     switch (action.type) {
       case 'campaign':
-        return this.#campaign()
+        return this.#campaign(action.waitMs ?? 0)
       case 'claim':
         return this.#claim()
       case 'await-replica':
@@ -215,7 +218,7 @@ export class Poller {
     this.#parts.observer.leads(sinceMs)
   }
 
-  #campaign(): void {
+  #campaign(waitMs: number): void {
     const signal = this.#newScope()
     // When the term was lost, its writer may still finish a commit; a fenced writer has already ended.
     void this.#writer?.release()
@@ -226,6 +229,8 @@ export class Poller {
     this.#start(signal, async () => {
       // A fenced process may still hold its term: without ending it, it would win again and fence the rightful leader.
       await previous?.end()
+      await sleep(this.#parts.clock, waitMs, signal)
+      signal.throwIfAborted()
       const term = await this.#winTerm(signal)
       this.#term = term
       term.lost.addEventListener('abort', () => {
@@ -307,7 +312,7 @@ export class Poller {
         const journey = requestJourney(this.#state, purpose, outcome, nowMs, observer.trace())
         const answer: PageOutcome =
           outcome.kind === 'ok'
-            ? { ...outcome, value: await this.#readPage(outcome.value, nowMs, journey) }
+            ? { ...outcome, value: await comparePage(this.#pageParts(), outcome.value, nowMs, journey) }
             : outcome
         observer.answered(answer)
         const { ledger } = writer.state
@@ -318,28 +323,9 @@ export class Poller {
     })
   }
 
-  async #readPage(page: Page, nowMs: number, journey: string): Promise<ReadPage> {
-    const { archive, clock, logger } = this.#parts
-    const throughMs = beyondRetentionMs(archive, this.#claimed, nowMs)
-    let count = 0
-    const isBeyondRetention = (timeMs: number): boolean => {
-      if (throughMs === null || timeMs > throughMs) return false
-      count += 1
-      return true
-    }
-    const isRejected = (hash: string): boolean => this.#rejected.has(hash)
-    const standings = (guids: string[]) => this.#notYetReplicated.latestOf(guids)
-    const steps = readItems(page, standings, isRejected, isBeyondRetention, nowMs)
-    const read = await inSlices(steps, () => clock.now())
-    if (throughMs !== null && count > 0) {
-      logger.warn('items.beyond_retention', {
-        items: count,
-        until: isoMillis(throughMs),
-        reason:
-          'not published: these items are older than the log keeps events and may have been published before',
-      })
-    }
-    return { ...read, fresh: read.fresh.map((item) => ({ ...item, journey })) }
+  #pageParts(): PageParts {
+    const known = { rejected: this.#rejected, notYetReplicated: this.#notYetReplicated }
+    return { ...this.#parts, ...known, claimed: this.#claimed }
   }
 
   #commit(queued: QueuedCommit): void {

@@ -6,6 +6,7 @@ import { adminAuthenticate, isOperator, scopes, settingsCaller } from '../../../
 import { listen } from '../../../src/http/listener.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { LogLevel } from '../../../src/obs/log-level.ts'
+import type { ListedNode } from '../../../src/registry/nodes.ts'
 import { PollingPauses } from '../../../src/registry/polling-pauses.ts'
 import { encodeReply, type LeaderReply, refused } from '../../../src/upstream/leader-reply.ts'
 import { until } from '../../support/http/api-server.ts'
@@ -18,7 +19,7 @@ const TOKEN = 'a token of the tests'
 const NOW = '2026-06-01T06:00:00.000Z'
 
 /** The routes of a node; `isRunning` false: it has not read the table yet. */
-async function start(isRunning = true) {
+async function start(isRunning = true, leader: string | null = 'host:1', others: Partial<ListedNode>[] = []) {
   const { logger, lines } = keepingLogger()
   const clock = createManualClock(Date.parse(NOW))
   const log = createMemoryLog()
@@ -29,7 +30,13 @@ async function start(isRunning = true) {
   const running = isRunning ? pauses.run(stopping.signal) : null
   if (isRunning) await until(() => pauses.isLoaded)
   const app = createApp({
-    routes: adminRoutes({ pauses, logLevel, requests: log.requests, clock: systemClock }),
+    routes: adminRoutes({
+      ...{ pauses, logLevel, requests: log.requests, clock: systemClock },
+      leaderId: () => leader,
+      nodes: {
+        list: () => others.map((one) => ({ id: 'host:2', state: 'up', roles: [], ...one })) as ListedNode[],
+      },
+    }),
     authenticate: adminAuthenticate(
       TOKEN,
       knows({
@@ -48,19 +55,22 @@ async function start(isRunning = true) {
     await listener.close(0)
   })
   const ask = async (token: string, verb: string, body?: object) => {
-    const response = await fetch(
-      `${listener.url}/v1/admin/${verb.includes('-') ? verb : `polling/${verb}`}`,
-      {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        ...(body && { body: JSON.stringify(body) }),
-      },
-    )
+    const response = await fetch(`${listener.url}/v1/admin/${/[-/]/.test(verb) ? verb : `polling/${verb}`}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
     return [response.status, await response.json()] as const
   }
   /** The leader answers every order with that. */
-  const lead = (reply: LeaderReply): void => {
-    void log.requests.serve(async () => encodeReply(reply), stopping.signal)
+  const lead = (reply: LeaderReply): string[] => {
+    const orders: string[] = []
+    const serve = async (order: string): Promise<string> => {
+      orders.push(order)
+      return encodeReply(reply)
+    }
+    void log.requests.serve(serve, stopping.signal)
+    return orders
   }
   return { ask, pauses, lead, clock, level, lines }
 }
@@ -114,6 +124,42 @@ test('a poll at once is passed to the leader, whose refusal is told with when to
   expect(await ask(TOKEN, 'now')).toMatchObject([409, { code: 'not_now', detail: 'no unit is left. Wait' }])
   lead(refused(400, 'this is not a fund request', null, null))
   expect(await ask(TOKEN, 'now')).toMatchObject([503, { code: 'unavailable' }])
+})
+
+const OK = { status: 200, text: '{}', refusal: null, retryAfterMs: null, validMs: 0 }
+
+test('orders about a gap and a day are passed with what they name; a path that names none is not found', async () => {
+  const { ask, lead } = await start()
+  const orders = lead(OK)
+  expect(await ask('operator', 'gaps/mk1/retry')).toEqual([200, {}])
+  expect(await ask(TOKEN, 'days/2026-06-01/reconcile')).toEqual([200, {}])
+  expect(orders).toEqual(['order retry_gap mk1', 'order reconcile_day 2026-06-01'])
+  for (const path of ['gaps/A%20B/retry', 'days/2026-6-1/reconcile', 'days/yesterday/reconcile']) {
+    expect(await ask(TOKEN, path)).toMatchObject([404, { code: 'not_found' }])
+    expect(await ask('tenant', path)).toMatchObject([403, { code: 'forbidden' }])
+  }
+  expect(orders).toHaveLength(2)
+  lead(refused(404, 'no gap with that id is open', 'Look', null))
+  expect(await ask(TOKEN, 'gaps/mk2/retry')).toMatchObject([404, { code: 'not_found' }])
+})
+
+test('the leader is named in the order to step down, and must not be the only one that could lead', async () => {
+  const twoPollers = [{ roles: ['poller'] }, { id: 'host:1', roles: ['poller'] }]
+  const { ask, lead } = await start(true, 'host:1', twoPollers)
+  const orders = lead(OK)
+  expect(await ask('operator', 'leader/step-down')).toEqual([200, {}])
+  expect(orders).toEqual(['order step_down host:1'])
+  expect(await ask('tenant', 'leader/step-down')).toMatchObject([403, { code: 'forbidden' }])
+  for (const others of [
+    [{ roles: ['feed'] }],
+    [{ roles: ['poller'], state: 'gone' as const }],
+    [{ id: 'host:1', roles: ['poller'] }],
+  ]) {
+    const alone = await start(true, 'host:1', others)
+    expect(await alone.ask(TOKEN, 'leader/step-down')).toMatchObject([409, { code: 'not_now' }])
+  }
+  const unknown = await start(true, null, twoPollers)
+  expect(await unknown.ask(TOKEN, 'leader/step-down')).toMatchObject([503, { code: 'unavailable' }])
 })
 
 test('the level of the log is changed for a time, goes back by itself, and only an operator may', async () => {

@@ -86,7 +86,7 @@ test('bridge status prints the state in words, times as London time with its off
     'open gaps     7',
     ...Array.from(
       { length: 5 },
-      () => '              2026-07-07T07:00:00+01:00 to 2026-07-07T07:00:09+01:00: overflow',
+      () => '              g: 2026-07-07T07:00:00+01:00 to 2026-07-07T07:00:09+01:00, overflow',
     ),
     '              and 2 more: bridge status --json',
     'roles         poller, api',

@@ -134,6 +134,18 @@ test('every changing route records its action: who, from where, which target, wh
       { target: 'polling', before: expect.objectContaining({ paused: true, reason: 'for this test' }) },
     ],
     'polling.poll_ordered': [() => ask('POST', '/v1/admin/polling/now'), { target: 'polling', tenant: null }],
+    'gap.retry_ordered': [
+      () => ask('POST', '/v1/admin/gaps/none/retry'),
+      { target: 'none', tenant: null, outcome: 'failed', code: 'not_found' },
+    ],
+    'day.reconciliation_ordered': [
+      () => ask('POST', '/v1/admin/days/2020-01-01/reconcile'),
+      { target: '2020-01-01', tenant: null, outcome: 'failed', code: expect.any(String) },
+    ],
+    'leader.step_down_ordered': [
+      () => ask('POST', '/v1/admin/leader/step-down'),
+      { target: 'leader', tenant: null, outcome: 'failed', code: 'not_now' },
+    ],
     'log_level.changed': [
       () => ask('POST', '/v1/admin/log-level', { body: { level: 'error', seconds: 1 } }),
       {

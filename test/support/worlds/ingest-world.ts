@@ -264,7 +264,7 @@ export class World {
     })
   }
 
-  private feed(input: Input): void {
+  feed(input: Input): void {
     const result = step(this.state, { ...input, nowMs: this.ourMs }, this.config)
     this.state = result.state
     for (const action of result.actions) this.perform(action)

@@ -1,21 +1,15 @@
 /** Runs `bridge admin`: acts on a running installation as a whole. Any of its nodes takes the request. */
 import { fieldsOf, printableText, requesterOf } from '../../client/lists.ts'
-import type { RefusalWords } from '../../client/refusal.ts'
 import { requestFlags, TARGET_HELP } from '../../client/target.ts'
 import { command, noun } from '../../terminal/command.ts'
 import { londonTimeOf } from '../../terminal/london-time.ts'
 import { logLevel } from './log-level.ts'
+import { pollNow, reconcile, retryGap, stepDown } from './orders.ts'
+import { adminWords } from './words.ts'
 
 const pauseFlags = { ...requestFlags, reason: { type: 'string' } } as const
 
-const words: RefusalWords = {
-  help: 'bridge admin --help lists the verbs; docs/run/admin.md explains them.',
-  flags: Object.keys(pauseFlags),
-  missing: {
-    message: 'takes no such request',
-    hint: 'Check --url; the bridge there must have the role api in BRIDGE_ROLES, and be of this version.',
-  },
-}
+const words = adminWords('admin', Object.keys(pauseFlags))
 
 const pause = command(
   {
@@ -54,26 +48,17 @@ const resume = command(
   },
 )
 
-const pollNow = command(
-  {
-    name: 'admin poll-now',
-    does: 'polls at once, as after a key was put right',
-    help: `Refused while polling is paused, no unit is left, or upstream has refused requests as too many.
-  --json                the response as JSON on stdout
-${TARGET_HELP}`,
-    flags: requestFlags,
-  },
-  async ({ values: { json, ...target } }, context) => {
-    const send = requesterOf(target, words, context)
-    const answer = await send({ method: 'POST', path: '/v1/admin/polling/now' })
-    if (json === true) context.stdout(JSON.stringify(answer))
-    context.stderr('the leader polls now; bridge status shows what came of it')
-  },
-)
-
 /** Runs the verb. */
 export const adminCommand = noun({
   name: 'admin',
   does: 'acts on a running installation as a whole (docs/run/admin.md)',
-  verbs: { pause, resume, 'poll-now': pollNow, 'log-level': logLevel },
+  verbs: {
+    pause,
+    resume,
+    'poll-now': pollNow,
+    'retry-gap': retryGap,
+    reconcile,
+    'step-down': stepDown,
+    'log-level': logLevel,
+  },
 })

@@ -1,23 +1,16 @@
 /** Runs `bridge admin log-level`: changes the level of a node's log for a time. */
 import { BridgeError } from '../../../errors.ts'
 import { fieldsOf, printableText, requesterOf } from '../../client/lists.ts'
-import type { RefusalWords } from '../../client/refusal.ts'
 import { requestFlags, TARGET_HELP } from '../../client/target.ts'
 import { command } from '../../terminal/command.ts'
 import { londonTimeOf } from '../../terminal/london-time.ts'
+import { adminWords } from './words.ts'
 
 const NAME = 'admin log-level'
 const flags = { ...requestFlags, for: { type: 'string' } } as const
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 }
 
-const words: RefusalWords = {
-  help: `bridge ${NAME} --help lists the flags; docs/run/admin.md explains it.`,
-  flags: Object.keys(flags),
-  missing: {
-    message: 'takes no such request',
-    hint: 'Check --url; the bridge there must have the role api in BRIDGE_ROLES, and be of this version.',
-  },
-}
+const words = adminWords(NAME, Object.keys(flags))
 
 /** Changes the level. Rejects if no bridge answers or the token may not do this. */
 export const logLevel = command(

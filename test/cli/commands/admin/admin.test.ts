@@ -67,3 +67,24 @@ test('bridge admin poll-now orders a poll', async () => {
   expect(said.asked.map((one) => (one as string[]).slice(0, 2))).toEqual([['POST', '/v1/admin/polling/now']])
   expect(said.stdout.map((line) => JSON.parse(line))).toEqual([answer])
 })
+
+test('the orders name what they are about in their path, and say what to look at next', async () => {
+  const gap = await run([200, { id: 'mk1', due: '2026-07-02T19:12:40.518Z' }], 'retry-gap', 'mk1')
+  expect(gap.asked.map((one) => (one as string[])[1])).toEqual(['/v1/admin/gaps/mk1/retry'])
+  expect(gap.stderr.join()).toContain('the gap mk1 now; bridge status')
+  const day = await run([200, { date: '2026-07-02' }], 'reconcile', '2026-07-02')
+  expect(day.asked.map((one) => (one as string[])[1])).toEqual(['/v1/admin/days/2026-07-02/reconcile'])
+  const down = await run([200, { node: 'host:7' }], 'step-down')
+  expect(down.asked.map((one) => (one as string[])[1])).toEqual(['/v1/admin/leader/step-down'])
+  expect(down.stderr.join()).toContain('host:7 has stepped down')
+})
+
+test('an order that is refused for now says why, and a missing argument is named', async () => {
+  const problem = { code: 'not_now', title: 'Not possible now', status: 409, detail: 'polling is paused' }
+  const { failure } = await run([409, problem], 'poll-now')
+  expect(failure).toMatchObject({
+    message: expect.stringContaining('refuses this for now: polling is paused'),
+  })
+  const missing = await run([200, {}], 'retry-gap')
+  expect([missing.asked, missing.failure]).toMatchObject([[], { code: 'usage' }])
+})

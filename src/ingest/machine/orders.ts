@@ -1,0 +1,58 @@
+/**
+ * Handles orders of an operator to poll, to retry a gap, or to read a day again at once. An order is refused while polling is
+ * paused, while its units cannot be paid, and while upstream wants no requests after a 429. Other waits are cut short.
+ */
+import { quotaAt } from '../../governor/quota/ledger.ts'
+import { dayRefusal, readDayAgain } from './daily-reconciliation.ts'
+import { enqueue } from './publish.ts'
+import type { IngestConfig, IngestState, Order, OrderRefusal, StepContext } from './state.ts'
+
+/** The refusal; null where the order may be carried out. */
+export function orderRefusal(
+  context: Pick<StepContext, 'state' | 'config' | 'nowMs'>,
+  order: Order,
+): OrderRefusal | null {
+  const { state, config, nowMs } = context
+  const refusal = requestRefusal(state, config, nowMs)
+  if (order.what === 'poll' || refusal !== null) return refusal
+  if (order.what === 'day') return dayRefusal(context, order.date)
+  if (!state.head.openGaps.some(({ id }) => id === order.id)) return { why: 'unknown' }
+  return config.pacing.mayRetryGap(state.ledger, nowMs) ? null : { why: 'over_budget' }
+}
+
+/** Makes due at once what the order is about; nothing where it is refused. */
+export function obey(context: StepContext, order: Order): void {
+  const { state, nowMs } = context
+  if (orderRefusal(context, order) !== null) return
+  state.blockedUntilMs = Math.min(state.blockedUntilMs, nowMs)
+  if (order.what === 'poll') {
+    state.nextPollMs = nowMs
+    return
+  }
+  state.scansBlockedUntilMs = Math.min(state.scansBlockedUntilMs, nowMs)
+  if (order.what === 'day') readDayAgain(context, order.date)
+  else retryGap(context, order.id)
+}
+
+/** Its tries count from the first one again, so that a further failure is tried again soon. */
+function retryGap(context: StepContext, id: string): void {
+  const openGaps = context.state.head.openGaps.map((gap) =>
+    gap.id === id ? { ...gap, attempts: 0, retryAtMs: context.nowMs } : gap,
+  )
+  enqueue(context, 'fill', { events: [], head: { openGaps } })
+}
+
+/** Why no request may leave now. */
+function requestRefusal(
+  { pausedSinceMs, ledger, upstream, blockedUntilMs }: IngestState,
+  { pacing, weeklyQuota, quotaReset }: Pick<IngestConfig, 'pacing' | 'weeklyQuota' | 'quotaReset'>,
+  nowMs: number,
+): OrderRefusal | null {
+  if (pausedSinceMs !== null) return { why: 'paused' }
+  if (!pacing.mayRequest(ledger, nowMs)) {
+    return { why: 'quota', untilMs: quotaAt(ledger, weeklyQuota, quotaReset, nowMs).resetMs }
+  }
+  const isAfter429 = upstream === 'throttled' || upstream === 'quota'
+  if (isAfter429 && nowMs < blockedUntilMs) return { why: 'throttled', untilMs: blockedUntilMs }
+  return null
+}
