@@ -38,7 +38,7 @@ export function scrapedMetrics(
     measureReplica(context, storage)
     metrics.itemsRejectedKept.set(known(() => storage.log.rejectedKept?.() ?? null))
     measureDisk(context)
-    measureCertificates(context)
+    measureCertificates(context, storage)
     measureDays(context, ingest?.days() ?? null)
     webhooks?.measure()
   }
@@ -86,13 +86,17 @@ function measureDisk({ metrics, settings: { dataDir } }: StartContext): void {
 }
 
 /** The listener's file is read each time: the listener takes a new one into use while it runs. */
-function measureCertificates({ metrics, settings: { httpTls, kafka } }: StartContext): void {
+function measureCertificates(
+  { metrics, settings: { httpTls } }: StartContext,
+  { credentials }: Pick<Storage, 'credentials'>,
+): void {
+  const ofKafka = credentials?.current.tls
   const expiry = (pem: string | null | undefined): number | null =>
     known(() => earliestExpiryMs(pem ?? '') / 1000)
   const ofListener = httpTls === null ? null : known(() => readFileSync(httpTls.certFile, 'utf8'))
   metrics.certificateExpiry.set({ certificate: 'http' }, expiry(ofListener))
-  metrics.certificateExpiry.set({ certificate: 'kafka_ca' }, expiry(kafka?.tls?.ca))
-  metrics.certificateExpiry.set({ certificate: 'kafka_client' }, expiry(kafka?.tls?.cert))
+  metrics.certificateExpiry.set({ certificate: 'kafka_ca' }, expiry(ofKafka?.ca))
+  metrics.certificateExpiry.set({ certificate: 'kafka_client' }, expiry(ofKafka?.cert))
 }
 
 /** What is asked; null where it throws, e.g. because a file is not there. The scrape goes on without it. */

@@ -18,6 +18,7 @@ import { openSqliteLogInSteps } from '../log-embedded/log.ts'
 import type { Logger } from '../obs/logger.ts'
 import type { Metrics } from '../obs/metrics.ts'
 import type { KafkaSettings } from '../settings/kafka.ts'
+import type { KafkaCredentials } from '../settings/kafka-credentials.ts'
 
 /** An open log with this node's archive. */
 export interface OpenedLog {
@@ -40,6 +41,8 @@ export interface OpenedLog {
 export interface OpenLogOptions {
   /** null: the embedded log in `dataDir`. */
   kafka: KafkaSettings | null
+  /** The credentials for the next connection to Kafka; absent: those of `kafka`. */
+  credentials?: () => KafkaCredentials
   /** Of the embedded log or of the copy; made where it is missing, and this process has it alone. */
   dataDir: string
   /** The kind upstream writes for its own categories, e.g. `Native`. */
@@ -83,7 +86,7 @@ async function openOnKafka(
   stack: ReleaseStack,
   { openKafkaLog }: typeof import('../log-kafka/log.ts'),
 ): Promise<OpenedLog> {
-  const { dataDir, nativeKind, clock, logger, metrics, onUpgrade, faultHooks } = options
+  const { dataDir, nativeKind, clock, logger, metrics, onUpgrade, faultHooks, credentials } = options
   stack.push('the data directory', lockDirectory(dataDir, clock))
   const damaged = Promise.withResolvers<never>()
   damaged.promise.catch(() => undefined)
@@ -100,7 +103,8 @@ async function openOnKafka(
   const archive = await inSlices(steps, () => clock.now())
   isOpen = true
   stack.push('the replica', () => archive.close())
-  const { topics, ...access } = kafka
+  const { topics, brokers, tls, sasl } = kafka
+  const access = { brokers, tls, sasl, ...(credentials && { credentials }) }
   const log = openKafkaLog({
     ...{ topics, nativeKind, clock, logger },
     ...(faultHooks && { faultHooks }),

@@ -8,6 +8,7 @@ import { createSearchSlices, type SearchSlices } from '../archive/reading/search
 import { runPruner } from '../archive/replica/pruner.ts'
 import { Replicator } from '../archive/replica/replicator.ts'
 import { noteRetention, runRetention } from '../log-embedded/retention.ts'
+import { KafkaCredentialFiles } from '../settings/kafka-credentials.ts'
 import type { StartContext } from './context.ts'
 import { type OpenedLog, openLog } from './open-log.ts'
 
@@ -17,6 +18,8 @@ export interface Storage extends OpenedLog {
   recentEvents: RecentEvents
   reader: Reader
   searchSlices: SearchSlices
+  /** Null on the embedded log. */
+  credentials: KafkaCredentialFiles | null
 }
 
 /**
@@ -28,9 +31,11 @@ export async function openStorage(
   noteUpgrade: (share: number) => void,
 ): Promise<Storage> {
   const { settings, clock, logger, metrics, roles, faultHooks } = context
+  const credentials = followCredentials(context)
   const opened = await openLog(
     {
       kafka: settings.kafka,
+      ...(credentials && { credentials: () => credentials.current }),
       dataDir: settings.dataDir,
       nativeKind: settings.native.kind,
       clock,
@@ -61,5 +66,22 @@ export async function openStorage(
     roles.push({ name: 'pruner', run: (signal) => runPruner(parts, signal) })
     roles.push({ name: 'replica', run: opened.watchReplica })
   }
-  return { ...opened, replicator, recentEvents, reader, searchSlices }
+  return { ...opened, replicator, recentEvents, reader, searchSlices, credentials }
+}
+
+/** Null on the embedded log. */
+function followCredentials({
+  settings: { kafka },
+  secrets,
+  clock,
+  logger,
+  roles,
+}: StartContext): KafkaCredentialFiles | null {
+  if (kafka === null) return null
+  const onSecret = (password: string): void => void secrets.push(password)
+  const credentials = new KafkaCredentialFiles({ kafka, onSecret, clock, logger })
+  if (credentials.hasFiles) {
+    roles.push({ name: 'credentials for Kafka', run: (signal) => credentials.run(signal) })
+  }
+  return credentials
 }

@@ -7,6 +7,7 @@ import type { RequestListener, Server, ServerOptions } from 'node:http'
 import { createSecureContext, type TLSSocket, Server as TlsServer } from 'node:tls'
 import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
+import { followFiles, type ReadSeen } from '../lifecycle/followed-files.ts'
 import { createServer, createTlsServer } from '../lifecycle/node-http.ts'
 import type { Logger } from '../obs/logger.ts'
 
@@ -21,10 +22,10 @@ interface Certificate {
   key: string
 }
 
-/** How often the files are compared: a renewal writes them days before the old certificate ends. */
-const RELOAD_MS = 5_000
 /** As for the headers of a request. */
 const HANDSHAKE_TIMEOUT_MS = 10_000
+
+const readText: ReadSeen = (path) => readFileSync(path, 'utf8')
 
 /**
  * Makes a server that does not listen yet. `files` null: plain HTTP.
@@ -44,42 +45,34 @@ export function createListenerServer(
   return server as unknown as Server
 }
 
-/** Takes changed files into use until the returned function is called. Files that do not fit are logged and left. */
+/**
+ * Takes changed files into use until the returned function is called: every few seconds, and at SIGHUP. Files that do not fit
+ * are logged and left.
+ */
 export function followTlsFiles(
   server: Server,
   files: TlsFiles | null,
   { clock, logger }: { clock: Clock; logger: Logger },
 ): () => void {
   if (files === null || !(server instanceof TlsServer)) return () => undefined
-  let seen = contents(files)
-  const check = (): void => {
-    cancel = clock.after(RELOAD_MS, check)
-    const now = contents(files)
-    if (now === seen) return
-    seen = now
-    try {
-      server.setSecureContext(read(files))
+  const ended = new AbortController()
+  const followed = {
+    paths: [files.certFile, files.keyFile],
+    texts: null,
+    read: (seen: ReadSeen) => read(files, seen),
+    take(certificate: Certificate) {
+      server.setSecureContext(certificate)
       logger.info('http.certificate_reloaded')
-    } catch (error) {
-      logger.error('http.certificate_refused', { error })
-    }
+    },
+    refuse: (error: unknown) => logger.error('http.certificate_refused', { error }),
   }
-  let cancel = clock.after(RELOAD_MS, check)
-  return () => cancel()
+  void followFiles(followed, clock, ended.signal)
+  return () => ended.abort()
 }
 
-/** Both texts, to see a change; '' while a file cannot be read. */
-function contents({ certFile, keyFile }: TlsFiles): string {
+function read({ certFile, keyFile }: TlsFiles, readFile: ReadSeen = readText): Certificate {
   try {
-    return `${readFileSync(certFile, 'utf8')}\n${readFileSync(keyFile, 'utf8')}`
-  } catch {
-    return ''
-  }
-}
-
-function read({ certFile, keyFile }: TlsFiles): Certificate {
-  try {
-    const certificate = { cert: readFileSync(certFile, 'utf8'), key: readFileSync(keyFile, 'utf8') }
+    const certificate = { cert: readFile(certFile), key: readFile(keyFile) }
     createSecureContext(certificate)
     return certificate
   } catch (cause) {

@@ -31,6 +31,8 @@ export const logAdvice = {
   'idempotency_key.unreadable': 'Run the version that wrote it, or let its day pass.',
   'item.stamped_ahead': 'Tell the provider of upstream if it happens often.',
   'items.beyond_retention': 'Raise BRIDGE_ALL_RETENTION if they should be published.',
+  'kafka.certificate_refused': 'Do what the hint of `error` says, before the certificate in use expires.',
+  'kafka.password_refused': 'Do what the hint of `error` says.',
   'leader.group_unavailable': 'Look at Kafka if `leader.group_recovered` does not follow.',
   'leader.report_unreadable': 'Check who may write to this topic.',
   'log.hanging_transaction': 'Nothing to do.',

@@ -88,7 +88,15 @@ export const logEvents = {
     "The time of an item lies ahead of upstream's present. It was published with `aheadof`; polls do not use its cursor, so that they see what follows.",
   'items.beyond_retention':
     'Items older than the retention of the log were not published: they may have been published before and dropped by age.',
+  'kafka.certificate_refused':
+    'Changed certificate files of the Kafka client cannot be used; new connections go on with what was read before. `name` is the setting of the file.',
+  'kafka.certificate_reloaded':
+    'New connections to Kafka use a changed certificate, or trust changed authorities; `name` is the setting of the file, `until` when the first certificate in it expires.',
   'kafka.client_message': 'The Kafka client library wrote this message.',
+  'kafka.password_refused':
+    'The changed file of the password for Kafka cannot be used; new connections go on with the password before.',
+  'kafka.password_reloaded':
+    'New connections to Kafka use the password of the changed BRIDGE_KAFKA_SASL_PASSWORD_FILE.',
   'leader.elected': 'This process was elected leader: it polls the upstream and publishes events.',
   'leader.group_recovered': 'The Kafka consumer group that elects the leader can be reached again.',
   'leader.group_unavailable':

@@ -2,9 +2,17 @@
  * Checks the Kafka settings together (brokers, TLS, SASL, topics) and reads the PEM files.
  */
 import type { FieldError } from '../errors.ts'
-import type { ReadFile } from './environment.ts'
+import type { FoundSettings, ReadFile } from './environment.ts'
 import { readCertificates, readCertificateWithKey } from './pem.ts'
 import type { SettingName, SettingValues } from './schema.ts'
+
+/** Paths of the files that gave parts of the credentials, which are read again while the process runs. */
+export interface KafkaFiles {
+  ca?: string
+  cert?: string
+  key?: string
+  password?: string
+}
 
 /** Connection and topics. Durations in milliseconds. */
 export interface KafkaSettings {
@@ -17,6 +25,7 @@ export interface KafkaSettings {
     username: string
     password: string
   } | null
+  files: KafkaFiles
   topics: {
     prefix: string
     /** null: the smaller of three and the number of brokers. */
@@ -49,17 +58,17 @@ const FILE_NAMES = [
 ] as const
 
 /**
- * Checks the Kafka settings together. `given`: the names that are set; `wrong`: those with an error already, which get no
- * second one.
+ * Checks the Kafka settings together. `given`: the texts that are set, and the files of secrets among them; `wrong`: the names
+ * with an error already, which get no second one.
  */
 export function examineKafka(
   values: SettingValues,
-  given: ReadonlySet<string>,
+  given: Pick<FoundSettings, 'texts' | 'files'>,
   wrong: ReadonlySet<string>,
   readFile: ReadFile,
 ): ExaminedKafka {
   const { BRIDGE_KAFKA_BROKERS: brokers } = values
-  if (brokers === undefined) return withoutBrokers(given, wrong)
+  if (brokers === undefined) return withoutBrokers(new Set(given.texts.keys()), wrong)
   const found: ExaminedKafka = { kafka: null, errors: [], warnings: [] }
   const tls = readTls(values, readFile, found)
   const sasl = readSasl(values, wrong, found)
@@ -76,7 +85,22 @@ export function examineKafka(
     retentionMs,
     allRetentionMs: values.BRIDGE_ALL_RETENTION ?? null,
   }
-  return { ...found, kafka: { brokers, tls, sasl, topics } }
+  const files = { ...(tls !== null && tlsFiles(values)), ...(sasl !== null && passwordFile(given)) }
+  return { ...found, kafka: { brokers, tls, sasl, files, topics } }
+}
+
+function tlsFiles(values: SettingValues): KafkaFiles {
+  const [ca, cert, key] = FILE_NAMES.map((name) => values[name])
+  return {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  }
+}
+
+function passwordFile({ files }: Pick<FoundSettings, 'files'>): KafkaFiles {
+  const password = files.get('BRIDGE_KAFKA_SASL_PASSWORD')
+  return password === undefined ? {} : { password }
 }
 
 /** Kafka settings without brokers would be ignored, so they are errors. */

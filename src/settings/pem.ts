@@ -5,6 +5,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import type { FieldError } from '../errors.ts'
 import type { ReadFile } from './environment.ts'
 
+const BEGIN = '-----BEGIN CERTIFICATE-----'
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 /** A setting that names a file; `path` undefined where it is not given. */
@@ -64,6 +65,9 @@ function wrongCertificates(text: string): string | null {
   const certificates = text.match(CERTIFICATE)
   if (certificates === null) {
     return 'must name a PEM file with a certificate: the file has no line BEGIN CERTIFICATE'
+  }
+  if (certificates.length !== text.split(BEGIN).length - 1) {
+    return 'must name a PEM file with certificates: one in it has no line END CERTIFICATE'
   }
   try {
     for (const certificate of certificates) new X509Certificate(certificate)

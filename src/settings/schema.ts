@@ -73,11 +73,13 @@ export const settingsSchema = z.object({
   BRIDGE_KAFKA_TLS_CA_FILE: setting(field.textField, {
     default: null,
     shown: 'the authorities of the system',
-    meaning: 'PEM file of the authorities that sign the brokers.',
+    meaning:
+      'PEM file of the authorities that sign the brokers; a changed file is taken within seconds, by new connections.',
   }),
   BRIDGE_KAFKA_TLS_CERT_FILE: setting(field.textField, {
     default: null,
-    meaning: 'PEM file of the client certificate, where the brokers ask for one. Together with its key.',
+    meaning:
+      'PEM file of the client certificate, where the brokers ask for one; a changed file is taken within seconds, by new connections. Together with its key.',
   }),
   BRIDGE_KAFKA_TLS_KEY_FILE: setting(field.textField, {
     default: null,
@@ -94,7 +96,7 @@ export const settingsSchema = z.object({
   }),
   BRIDGE_KAFKA_SASL_PASSWORD: setting(field.textField, {
     default: null,
-    meaning: 'Its password.',
+    meaning: 'Its password. A changed `BRIDGE_KAFKA_SASL_PASSWORD_FILE` is taken within seconds.',
     isSecret: true,
   }),
   BRIDGE_TOPIC_PREFIX: setting(

@@ -73,7 +73,7 @@ export function examineSettings(
   checkPorts(values, errors)
   const httpTls = readHttpTls(values, errors, readFile)
   const wrong = new Set(errors.map(({ field }) => field))
-  const kafka = examineKafka(values, new Set(found.texts.keys()), wrong, readFile)
+  const kafka = examineKafka(values, found, wrong, readFile)
   errors.push(...kafka.errors)
   return { errors, settings: deepFreeze(groupSettings(values, roles, { ...kafka, httpTls }, found)) }
 }

@@ -24,6 +24,7 @@ const AWAY: KafkaSettings = {
   brokers: ['127.0.0.1:1'],
   tls: null,
   sasl: null,
+  files: {},
   topics: { prefix: 'open', replication: null, retentionMs: 1, allRetentionMs: null },
 }
 const folder = mkdtempSync(join(tmpdir(), 'bridge-open-'))

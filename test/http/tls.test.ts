@@ -9,6 +9,7 @@ import { temporaryDirectory } from '../support/bridge-process.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { createTestAuthority, type TestAuthority } from '../support/test-certificates.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
+import { passSeconds } from '../support/time/pass-seconds.ts'
 
 /** A listener with a certificate of that authority for `localhost`. */
 async function secured(authority: TestAuthority) {
@@ -51,7 +52,7 @@ test('a listener with certificate files speaks TLS, and takes a renewed certific
   expect(listener.url).toBe(`https://127.0.0.1:${listener.port}`)
   expect(await ask(listener, before)).toBe('served')
   write(after.issue(['localhost']))
-  clock.advance(5_000)
+  await passSeconds(clock, 6)
   expect(await ask(listener, after)).toBe('served')
   expect(await ask(listener, before)).not.toBe('served')
   expect(lines).toMatchObject([{ level: 'info', event: 'http.certificate_reloaded' }])
@@ -62,10 +63,11 @@ test('files that do not fit are logged, and the certificate before stays in use 
   const { listener, clock, lines, write } = await secured(authority)
   const [one, other] = [authority.issue(['localhost']), authority.issue(['localhost'])]
   write({ cert: one.cert, key: other.key })
-  clock.advance(15_000)
+  await passSeconds(clock, 15)
   expect(await ask(listener, authority)).toBe('served')
   write(one)
-  clock.advance(5_000)
+  process.emit('SIGHUP', 'SIGHUP')
+  await passSeconds(clock, 1)
   expect(lines).toMatchObject([
     { level: 'error', event: 'http.certificate_refused' },
     { level: 'info', event: 'http.certificate_reloaded' },

@@ -8,6 +8,7 @@ const kafka: KafkaSettings = {
   brokers: ['127.0.0.1:1'],
   tls: null,
   sasl: null,
+  files: {},
   topics: { prefix: 'p', replication: null, retentionMs: 86_400_000, allRetentionMs: null },
 }
 

@@ -33,6 +33,7 @@ beforeAll(async () => {
     key: client.key,
     otherKey: other.key,
     lockedKey: locked.privateKey,
+    cut: `${ca}\n${ca.slice(0, ca.length / 2)}`,
     damaged: ca.replace(/\n[A-Za-z0-9+/]{20}/, '\nAAAAAAAAAAAAAAAAAAAA'),
     password: `${PASSWORD}\n`,
   })
@@ -79,6 +80,7 @@ describe('settings of Kafka', () => {
       brokers: ['one.example:9092', 'two_2:9093'],
       tls: null,
       sasl: null,
+      files: {},
       topics: {
         prefix: 'disclosures',
         replication: null,
@@ -118,6 +120,7 @@ describe('settings of Kafka', () => {
       BRIDGE_KAFKA_TLS_KEY_FILE: 'key',
     })
     expect(mutual.kafka?.tls).toEqual({ ca: null, cert: client.cert, key: client.key })
+    expect(mutual.kafka?.files).toEqual({ cert: 'cert', key: 'key' })
   })
 
   test('read the password from a file, and show it nowhere', () => {
@@ -129,6 +132,7 @@ describe('settings of Kafka', () => {
       username: 'bridge',
       password: BRIDGE_KAFKA_SASL_PASSWORD,
     })
+    expect(settings.kafka?.files).toEqual({ password: 'password' })
     expect(settings.secrets).toContain(PASSWORD)
     expect(JSON.stringify([settings.summary, settings.warnings])).not.toContain(PASSWORD)
     expect(settings.warnings).toEqual([])
@@ -162,6 +166,7 @@ describe('settings of Kafka', () => {
     [{ BRIDGE_KAFKA_TLS_CA_FILE: 'none' }, 'BRIDGE_KAFKA_TLS_CA_FILE', 'no such file'],
     [{ BRIDGE_KAFKA_TLS_CA_FILE: 'mine' }, 'BRIDGE_KAFKA_TLS_CA_FILE', 'may not read'],
     [{ BRIDGE_KAFKA_TLS_CA_FILE: 'key' }, 'BRIDGE_KAFKA_TLS_CA_FILE', 'BEGIN CERTIFICATE'],
+    [{ BRIDGE_KAFKA_TLS_CA_FILE: 'cut' }, 'BRIDGE_KAFKA_TLS_CA_FILE', 'END CERTIFICATE'],
     [{ BRIDGE_KAFKA_TLS_CA_FILE: 'damaged' }, 'BRIDGE_KAFKA_TLS_CA_FILE', 'damaged'],
     [{ BRIDGE_KAFKA_TLS: 'false', BRIDGE_KAFKA_TLS_CA_FILE: 'ca' }, 'BRIDGE_KAFKA_TLS_CA_FILE', 'true'],
     [{ BRIDGE_KAFKA_TLS_CERT_FILE: 'cert' }, 'BRIDGE_KAFKA_TLS_KEY_FILE', 'required'],

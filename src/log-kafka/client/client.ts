@@ -4,6 +4,7 @@ import { connect as connectTls } from 'node:tls'
 import { Kafka, type KafkaConfig, type LogEntry, logLevel } from 'kafkajs'
 import type { Logger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
+import type { KafkaCredentials } from '../../settings/kafka-credentials.ts'
 import { PartitionClient } from './kafkajs-internals.ts'
 import { type ObservedSocketFactory, patchKafkaJs } from './kafkajs-patches.ts'
 import { countRequests, type KafkaMetrics } from './request-metrics.ts'
@@ -12,6 +13,8 @@ import { countRequests, type KafkaMetrics } from './request-metrics.ts'
 export interface KafkaConnection extends Pick<KafkaSettings, 'brokers' | 'tls' | 'sasl'> {
   /** The name of this process in brokers' logs and quotas. */
   clientId: string
+  /** What `tls` and `sasl` hold for the next connection, where their files change while the process runs; absent: the same. */
+  credentials?: () => KafkaCredentials
   /** Where connections and requests are counted; commands count nothing. */
   metrics?: KafkaMetrics
 }
@@ -43,11 +46,11 @@ export type OpenSession = () => KafkaSession
 /** Sessions with the cluster of `connection`. kafkajs's own log lines go to `logger` as debug: its errors are thrown too. */
 export function kafkaSessions(connection: KafkaConnection, logger: Logger): OpenSession {
   patchKafkaJs(RETRY)
-  const { brokers, clientId, sasl, metrics } = connection
+  const { brokers, clientId, metrics, credentials = () => connection } = connection
   const silent = new Set<string>()
   let first = 0
   return () => {
-    const sockets = new SessionSockets(silent)
+    const sockets = new SessionSockets(silent, () => credentials().tls)
     const socketFactory: ObservedSocketFactory = Object.assign(
       sockets.open,
       metrics && { observer: countRequests(metrics, () => sockets.ended) },
@@ -59,11 +62,9 @@ export function kafkaSessions(connection: KafkaConnection, logger: Logger): Open
       // every session that starts there fails after five seconds.
       brokers: rotated.toSorted((one, other) => Number(silent.has(one)) - Number(silent.has(other))),
       clientId,
-      ...(connection.tls === null
-        ? {}
-        : { ssl: { ...withoutNulls(connection.tls), rejectUnauthorized: true } }),
-      // kafkajs types each mechanism as a variant of its own.
-      ...(sasl === null ? {} : { sasl: { ...sasl } as NonNullable<KafkaConfig['sasl']> }),
+      // Each socket takes the certificates of its moment.
+      ssl: connection.tls !== null,
+      ...(connection.sasl === null ? {} : { sasl: saslOptions(connection.sasl, credentials) }),
       connectionTimeout: CONNECT_TIMEOUT_MS,
       authenticationTimeout: AUTHENTICATE_TIMEOUT_MS,
       reauthenticationThreshold: REAUTHENTICATE_BEFORE_MS,
@@ -91,15 +92,35 @@ export function kafkaSessions(connection: KafkaConnection, logger: Logger): Open
   }
 }
 
+/** The password is that of the moment in which kafkajs authenticates. */
+function saslOptions(
+  sasl: NonNullable<KafkaConnection['sasl']>,
+  credentials: () => KafkaCredentials,
+): NonNullable<KafkaConfig['sasl']> {
+  const options = {
+    ...sasl,
+    get password() {
+      return (credentials().sasl ?? sasl).password
+    },
+  }
+  // kafkajs types each mechanism as a variant of its own.
+  return options as NonNullable<KafkaConfig['sasl']>
+}
+
 /** The sockets of one session, destroyed together: kafkajs itself waits for responses before it disconnects. */
 class SessionSockets {
   readonly #open = new Set<Socket>()
   readonly #silent: Set<string>
+  readonly #tls: () => KafkaConnection['tls']
   ended = false
 
-  /** `silent`: addresses (`host:port`) whose last connection closed without having received anything. */
-  constructor(silent: Set<string>) {
+  /**
+   * `silent`: addresses (`host:port`) whose last connection closed without having received anything. `tls`: the certificates
+   * for the next connection.
+   */
+  constructor(silent: Set<string>, tls: () => KafkaConnection['tls']) {
     this.#silent = silent
+    this.#tls = tls
   }
 
   readonly open = (to: { host: string; port: number; ssl: unknown; onConnect: () => void }): Socket => {
@@ -107,7 +128,7 @@ class SessionSockets {
     const { host, port, ssl, onConnect } = to
     const name = isIP(host) === 0 ? { servername: host } : {}
     const socket = ssl
-      ? connectTls({ host, port, ...name, ...(ssl as object) }, onConnect)
+      ? connectTls({ host, port, ...name, ...tlsOptions(this.#tls()) }, onConnect)
       : connectTcp({ host, port }, onConnect)
     socket.setKeepAlive(true, KEEP_ALIVE_MS)
     socket.setNoDelay(true)
@@ -127,6 +148,7 @@ class SessionSockets {
   }
 }
 
-function withoutNulls(options: NonNullable<KafkaConnection['tls']>): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== null))
+function tlsOptions(tls: KafkaConnection['tls']): object {
+  const given = Object.entries(tls ?? {}).filter(([, text]) => text !== null)
+  return { ...Object.fromEntries(given), rejectUnauthorized: true }
 }

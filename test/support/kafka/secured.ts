@@ -26,10 +26,10 @@ const SCRAM_MECHANISMS = ['SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
 const LOGIN_MODULES = 'org.apache.kafka.common.security'
 
 /**
- * Starts one broker with all four listeners.
+ * Starts one broker with all four listeners. `alsoTrusted`: the PEM text of an authority that signs clients too.
  * @throws Error when openssl is missing, or the broker does not come up
  */
-export async function startSecuredBroker(runtime: KafkaRuntime): Promise<SecuredBroker> {
+export async function startSecuredBroker(runtime: KafkaRuntime, alsoTrusted = ''): Promise<SecuredBroker> {
   const folder = makeBrokerFolder()
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true })
   try {
@@ -37,7 +37,7 @@ export async function startSecuredBroker(runtime: KafkaRuntime): Promise<Secured
     const [server, client] = await Promise.all([authority.issue('broker'), authority.issue('client')])
     const cluster = await startCluster({
       runtime,
-      listeners: secureListeners(authority, server),
+      listeners: secureListeners(server, `${authority.ca}${alsoTrusted}`),
       scramUsers: SCRAM_MECHANISMS.map((mechanism) => ({
         mechanism,
         name: USER.username,
@@ -55,13 +55,13 @@ export async function startSecuredBroker(runtime: KafkaRuntime): Promise<Secured
   }
 }
 
-function secureListeners(authority: Authority, server: KeyPair): (ListenerSpec & { name: SecureListener })[] {
+function secureListeners(server: KeyPair, trusted: string): (ListenerSpec & { name: SecureListener })[] {
   const tls = {
     'ssl.keystore.type': 'PEM',
     'ssl.keystore.key': server.key,
     'ssl.keystore.certificate.chain': server.cert,
     'ssl.truststore.type': 'PEM',
-    'ssl.truststore.certificates': authority.ca,
+    'ssl.truststore.certificates': trusted,
   }
   const passwords = {
     'sasl.enabled.mechanisms': ['PLAIN', ...SCRAM_MECHANISMS].join(','),
