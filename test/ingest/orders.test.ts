@@ -99,6 +99,27 @@ test.each([POLL, GAP, DAY])(
   },
 )
 
+test.each([POLL, GAP, DAY])(
+  'after a refused key the order %j goes on with the cursor, and only if that is refused again a poll without one follows',
+  (order) => {
+    const refused = { upstream: 'unauthorised', cursorRefused: true, keyRefusalsInARow: 2 } as const
+    const { state, sent } = after(order, refused)
+    expect(sent.filter((action) => action.type === 'request')).not.toMatchObject([{ purpose: 'probe' }])
+    expect(state).toMatchObject({ cursorRefused: false, keyRefusalsInARow: 1 })
+    if (order.what !== 'poll') return
+    const answer = { kind: 'unauthorised', status: 401, sent: true, startedMs: NOW_MS, endedMs: NOW_MS }
+    const answered = { type: 'answered', answer, spentMs: NOW_MS, ledger: state.ledger, nowMs: NOW_MS }
+    expect(step(state, answered as never, config).state.cursorRefused).toBe(true)
+  },
+)
+
+test('a request without the cursor that is under way is judged as one', () => {
+  const request = { purpose: 'probe', query: { pageSize: 100 }, startedMs: NOW_MS } as const
+  const given = leading({ upstream: 'unauthorised', cursorRefused: true, request })
+  const { state } = step(given, { type: 'ordered', order: POLL, nowMs: NOW_MS }, config)
+  expect(state.cursorRefused).toBe(true)
+})
+
 test('a gap counts its tries anew, durably; one that is not open is unknown', () => {
   const { sent, state } = after(GAP)
   const [commit] = sent.flatMap((action) => (action.type === 'commit' ? [action.queued.commit] : []))

@@ -4,6 +4,7 @@
  */
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { dayRefusal, readDayAgain } from './daily-reconciliation.ts'
+import { PROBED_KEY_REFUSAL } from './poll.ts'
 import { enqueue } from './publish.ts'
 import type { IngestConfig, IngestState, Order, OrderRefusal, StepContext } from './state.ts'
 
@@ -25,6 +26,7 @@ export function obey(context: StepContext, order: Order): void {
   const { state, nowMs } = context
   if (orderRefusal(context, order) !== null) return
   state.blockedUntilMs = Math.min(state.blockedUntilMs, nowMs)
+  if (state.upstream === 'unauthorised' && state.request === null) keepCursor(state)
   if (order.what === 'poll') {
     state.nextPollMs = nowMs
     return
@@ -32,6 +34,15 @@ export function obey(context: StepContext, order: Order): void {
   state.scansBlockedUntilMs = Math.min(state.scansBlockedUntilMs, nowMs)
   if (order.what === 'day') readDayAgain(context, order.date)
   else retryGap(context, order.id)
+}
+
+/**
+ * After a refused key an order means a key that was put right. So the next poll goes on with its cursor: without it a good answer
+ * would be taken for a refusal of the cursor, and readers would get a gap. If it is refused too, the next one is without.
+ */
+function keepCursor(state: IngestState): void {
+  state.cursorRefused = false
+  state.keyRefusalsInARow = Math.min(state.keyRefusalsInARow, PROBED_KEY_REFUSAL - 1)
 }
 
 /** Its tries count from the first one again, so that a further failure is tried again soon. */

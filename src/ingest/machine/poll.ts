@@ -29,7 +29,7 @@ const MOST_REFUSALS = 2
 const PROBE_AFTER_MS = HOUR_MS
 
 /** The 401 or 403 in a row after which one request is made without the cursor: upstream may mean the cursor. */
-const PROBED_KEY_REFUSAL = 2
+export const PROBED_KEY_REFUSAL = 2
 
 /** What a good poll covers. */
 interface Polled {

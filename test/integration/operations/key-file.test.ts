@@ -146,6 +146,8 @@ test('a new key of the upstream is taken from its file while the bridge runs; a 
     await seen(fourth)
     expect(Date.now()).toBeLessThan(Date.parse(waiting.nextPoll))
     await upstreamOf(({ state }) => state === 'ok')
+    // What was refused was the key: readers get no gap of a refused cursor.
+    expect(lines('gap.opened').filter((line) => line.includes('cursor_refused'))).toEqual([])
     expect(new Set(gate.seen)).toEqual(new Set([first, second, third, fourth]))
     for (const key of [first, second, third, fourth]) expect(bridge.stderr()).not.toContain(key)
   } finally {
