@@ -3,6 +3,7 @@
  * of its own, such as a re-scan, is a trace of its own.
  */
 import { SECOND_MS } from '../../core/durations.ts'
+import { isGap } from '../../core/event.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { OpenSpan, SpanAttributes, Tracing } from '../../obs/tracing.ts'
 import { isPoll } from '../machine/jobs.ts'
@@ -15,12 +16,17 @@ const INTERRUPTED = 'interrupted'
 /** A poll or a scan; it ends when its own work is over and nothing of it is still under way. */
 class Work {
   readonly span: OpenSpan
+  /** Pages that a scan has read so far, and items that its commits have published. */
+  pages = 0
+  published = 0
+  readonly #isScan: boolean
   readonly #onEnd: () => void
   #under = 1
   #isOver = false
 
-  constructor(span: OpenSpan, onEnd: () => void) {
+  constructor(span: OpenSpan, isScan: boolean, onEnd: () => void) {
     this.span = span
+    this.#isScan = isScan
     this.#onEnd = onEnd
   }
 
@@ -38,6 +44,7 @@ class Work {
   end(nowMs: number, failure?: string): void {
     if (this.#isOver) return
     this.#isOver = true
+    if (this.#isScan) this.span.set({ pages: this.pages, published: this.published })
     this.span.end(nowMs, failure)
     this.#onEnd()
   }
@@ -49,7 +56,7 @@ export class PollTracer {
   readonly #clock: Clock
   readonly #open = new Set<Work>()
   /** By `keyOf`. A fill belongs to its poll. */
-  readonly #scans = new Map<string, { scan: PageScan; work: Work | null; poll: Work | null }>()
+  readonly #scans = new Map<string, { work: Work | null; poll: Work | null }>()
   readonly #ofCommit = new WeakMap<QueuedCommit, Work | null>()
   /** To which the request in flight belongs, and the request that was answered in this step. */
   #asking: Work | null = null
@@ -83,7 +90,8 @@ export class PollTracer {
         const { startMs, nowMs } = times
         const [first, last] = [events[0]?.sequence, events.at(-1)?.sequence]
         const attributes = { events: events.length, 'sequence.first': first, 'sequence.last': last }
-        this.#committed(queued, { startMs, nowMs, attributes })
+        const published = events.filter(({ type }) => !isGap(type)).length
+        this.#committed(queued, { startMs, nowMs, attributes, published })
       },
       commitBroke: (code, queued, durationMs) => {
         observer.commitBroke(code, queued, durationMs)
@@ -103,9 +111,9 @@ export class PollTracer {
     }
   }
 
-  #begun(span: OpenSpan | null): Work | null {
+  #begun(span: OpenSpan | null, isScan: boolean): Work | null {
     if (span === null) return null
-    const work = new Work(span, () => this.#open.delete(work))
+    const work = new Work(span, isScan, () => this.#open.delete(work))
     this.#open.add(work)
     return work
   }
@@ -129,6 +137,7 @@ export class PollTracer {
     const request = work.span.child('request', { startMs: startedMs, kind: 'client', attributes: told })
     request.end(endedMs, answer.kind === 'ok' ? undefined : attributes.result)
     if (isOfPoll) work.span.set(told)
+    else if (answer.kind === 'ok') work.pages += 1
   }
 
   #committed(
@@ -137,17 +146,20 @@ export class PollTracer {
       startMs,
       nowMs,
       attributes,
+      published = 0,
       failure,
     }: {
       startMs: number
       nowMs: number
       attributes: SpanAttributes
+      published?: number
       failure?: string
     },
   ): void {
     const work = this.#ofCommit.get(queued) ?? null
     if (work === null) return
     this.#ofCommit.delete(queued)
+    work.published += published
     work.span.child('commit', { startMs, attributes }).end(nowMs, failure)
     work.release(nowMs, failure)
   }
@@ -180,27 +192,23 @@ export class PollTracer {
 
   #beginScans({ scan, scanAside }: IngestState): void {
     for (const one of [scan, scanAside]) {
-      if (one === null) continue
-      const known = this.#scans.get(keyOf(one))
-      if (known !== undefined) {
-        known.scan = one
-        continue
-      }
+      if (one === null || this.#scans.has(keyOf(one))) continue
       const poll = one.kind === 'fill' ? this.#poll : null
-      const start = { startMs: one.startedMs, attributes: { scan: one.kind, cause: one.cause } }
+      // Other scans belong to no gap.
+      const cause = one.kind === 'fill' || one.kind === 'gap_retry' ? one.cause : undefined
+      const start = { startMs: one.startedMs, attributes: { scan: one.kind, cause } }
       const span =
         one.kind === 'fill' ? (poll?.span.child('scan', start) ?? null) : this.#tracing.begin('scan', start)
       poll?.hold()
-      this.#scans.set(keyOf(one), { scan: one, work: this.#begun(span), poll })
+      this.#scans.set(keyOf(one), { work: this.#begun(span, true), poll })
     }
   }
 
   #endScans({ scan, scanAside }: IngestState, nowMs: number): void {
     const present = [scan, scanAside].flatMap((one) => (one === null ? [] : keyOf(one)))
-    for (const [key, { scan: last, work, poll }] of this.#scans) {
+    for (const [key, { work, poll }] of this.#scans) {
       if (present.includes(key)) continue
       this.#scans.delete(key)
-      work?.span.set({ pages: last.pages, published: last.published })
       work?.release(nowMs)
       poll?.release(nowMs)
     }
@@ -229,7 +237,7 @@ export class PollTracer {
       return
     }
     const attributes = { 'plan.interval_s': seconds(plan.intervalMs) }
-    this.#asking = this.#begun(this.#tracing.begin('poll', { startMs: startedMs, attributes }))
+    this.#asking = this.#begun(this.#tracing.begin('poll', { startMs: startedMs, attributes }), false)
   }
 }
 

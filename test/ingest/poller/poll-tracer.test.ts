@@ -1,6 +1,7 @@
 /** Tests the traces of real polls, fills and re-scans over a sandbox, in virtual time, through a crash and a failing upstream. */
 import { expect, it } from 'vitest'
 import { traceOfJourney } from '../../../src/archive/journeys.ts'
+import { isGap } from '../../../src/core/event.ts'
 import { createMetrics } from '../../../src/obs/metrics.ts'
 import { temporaryDirectory } from '../../support/bridge-process.ts'
 import { type KeptSpan, keptSpans } from '../../support/kept-spans.ts'
@@ -41,7 +42,6 @@ it('a poll is a trace with its request, the fill of its overflow and the commits
   const fills = named('scan').filter(({ attributes }) => attributes.scan === 'fill')
   expect(fills.length).toBeGreaterThan(0)
   expect(fills.map((fill) => parentOf(fill)?.name)).toEqual(fills.map(() => 'poll'))
-  for (const fill of fills) expect(fill.attributes).toMatchObject({ pages: expect.any(Number) })
 
   // The stop of the world cuts off one at most.
   expect(polls.filter(({ failure }) => failure !== undefined).length).toBeLessThanOrEqual(1)
@@ -77,6 +77,29 @@ it('a poll is a trace with its request, the fill of its overflow and the commits
     if (parent.failure === undefined) expect(span.endMs).toBeLessThanOrEqual(parent.endMs ?? 0)
   }
 })
+
+it('scans say how many pages they have read and how many items they have published; only those of a gap have its cause', async () => {
+  const { run, spans, named, parentOf } = await traced({ ...morning, backfillMs: 3_600_000 })
+  const scans = named('scan')
+  expect(new Set(scans.map(({ attributes }) => attributes.scan)).size).toBeGreaterThan(1)
+  for (const scan of scans) {
+    const own = spans.filter((span) => parentOf(span) === scan && span.failure === undefined)
+    const published = own.flatMap(({ name, attributes }) =>
+      name === 'commit' ? run.events.filter((event) => isItemBetween(event, attributes)) : [],
+    )
+    const isOfGap = scan.attributes.scan === 'fill' || scan.attributes.scan === 'gap_retry'
+    expect(scan.attributes).toMatchObject({
+      pages: own.filter(({ name }) => name === 'request').length,
+      published: published.length,
+    })
+    expect(scan.attributes.cause !== undefined, String(scan.attributes.scan)).toBe(isOfGap)
+  }
+  expect(scans.some(({ attributes }) => Number(attributes.published) > 100)).toBe(true)
+})
+
+function isItemBetween({ sequence, type }: { sequence: number; type: string }, of: KeptSpan['attributes']) {
+  return !isGap(type) && sequence >= Number(of['sequence.first']) && sequence <= Number(of['sequence.last'])
+}
 
 it('polls say what they brought, and a poll without items is one too', async () => {
   const { named } = await traced(morning)
