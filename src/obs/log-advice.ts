@@ -13,6 +13,12 @@ export const logAdvice = {
     'Look at the room on the volume of BRIDGE_DATA_DIR, or at Kafka, if `attempt_history.write_recovered` does not follow.',
   'attempt_history.write_rejected':
     'Read `error`: the rights on the topic of attempts, or its largest message, do not suffice.',
+  'audit.copy_rebuilt': 'Nothing to do; check the disk if it repeats.',
+  'audit.delayed':
+    'Look at the room on the volume of BRIDGE_DATA_DIR; on Kafka, whether this process may write to the topic that `error` names.',
+  'audit.entries_unreadable': 'Run the version that wrote them if you need them.',
+  'audit.lost': 'Keep this line where the audit journal matters: nothing else has this entry.',
+  'audit.unavailable': 'Look at the room on the volume of BRIDGE_DATA_DIR, or at Kafka, if it lasts.',
   'backfill.limited': 'A shorter BRIDGE_BACKFILL avoids it.',
   'console.build_failed': 'Read `error`; install the product again if files are missing.',
   'day_report.write_failed': 'Nothing to do unless it repeats: then see `log.unavailable`.',
@@ -51,6 +57,7 @@ export const logAdvice = {
   'page_scan.warned': 'Read `warnings`; tell the provider of upstream if they repeat.',
   'poll.done': 'Nothing to do, but read `warnings` where it has them.',
   'poll.overflow_ignored': 'Nothing to do; tell the provider of upstream if it repeats.',
+  'polling.paused': '`bridge status` says who and why; `bridge admin resume` ends it.',
   'polls.write_failed':
     'Nothing to do unless `polls.write_recovered` does not follow: then see `log.unavailable`.',
   'process.stopped': 'Do what the hint of `error` says, here or in `process.stopping`.',
@@ -76,6 +83,7 @@ export const logAdvice = {
   'topic.create_refused':
     'Read `error`: allow the bridge to create topics, or create this one with one partition.',
   'topic.settings_refused': 'Allow the settings, or set them by hand.',
+  'traces.export_failed': 'Check OTEL_EXPORTER_OTLP_ENDPOINT and the receiver.',
   'upstream.key_refused': 'Write the key alone into the file; the old one stays in use until then.',
   'upstream.request_failed': 'Nothing to do unless it lasts: then `fault.lasting` follows with a hint.',
   'webhook.command_delayed': 'Nothing to do unless it repeats: then see `log.unavailable`.',

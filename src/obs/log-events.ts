@@ -26,9 +26,9 @@ export const logEvents = {
   'attempt_history.write_rejected':
     'Writing some webhook attempts failed with an error that retrying cannot fix; they are missing from the attempt history. Deliveries are not affected.',
   'audit.copy_rebuilt':
-    'The local copy of the audit journal was damaged; it is discarded and read again from the log. Nothing to do; check the disk if it repeats.',
+    'The local copy of the audit journal was damaged; it is discarded and read again from the log.',
   'audit.delayed':
-    'The audit journal cannot be written. Entries of changes that were made wait in memory and are written when the log is back; until then changes of tokens and webhooks are refused with 503. On Kafka, check that this process may write to the topic that `error` names.',
+    'The audit journal cannot be written. Entries of changes that were made wait in memory and are written when the log is back; until then changes of tokens and webhooks are refused with 503.',
   'audit.entries_unreadable':
     'Some stored audit entries cannot be read by this version and are missing in `GET /v1/audit`.',
   'audit.lost':
@@ -151,7 +151,7 @@ export const logEvents = {
   'poll.overflow_ignored':
     'The upstream reported more items than fit on a page, but all items of the page were already published, so no further pages were read.',
   'polling.paused':
-    'An operator has paused polling, since `from`: the leader sends nothing to the upstream until it is resumed, `bridge admin resume`. Every node writes this, also at its start.',
+    'An operator has paused polling, since `from`: the leader sends nothing to the upstream until it is resumed. Every node writes this, also at its start.',
   'polling.resumed': 'An operator has resumed polling; what was published meanwhile is read now.',
   'polls.write_failed':
     'The requests to upstream that `GET /v1/polls` shows could not be stored; it is retried, and polls go on.',
@@ -211,7 +211,7 @@ export const logEvents = {
   'topic.settings_refused':
     'Kafka refuses some settings of new topics, so `count` topics such as `topic` were created without `settings`, or with lower values; `reason` is its own sentence.',
   'traces.export_failed':
-    'The receiver of traces does not take them; `reason` says why. Sending goes on, and what does not fit meanwhile is dropped. Events and deliveries are not affected. Check OTEL_EXPORTER_OTLP_ENDPOINT and the receiver.',
+    'The receiver of traces does not take them; `reason` says why. Sending goes on, and what does not fit meanwhile is dropped. Events and deliveries are not affected.',
   'traces.export_recovered': 'The receiver of traces takes them again.',
   'upstream.key_refused':
     'The file of the upstream key has changed and holds no usable key, or cannot be read; the key that was read before stays in use.',
