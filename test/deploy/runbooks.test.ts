@@ -1,11 +1,13 @@
 /** Compares the runbooks with the program: commands, flags, paths and log events that they name are real. */
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { commands } from '../../src/cli/command-table.ts'
 import { opsPaths } from '../../src/http/ops.ts'
 import { logEvents } from '../../src/obs/log-events.ts'
 import { testContext } from '../cli/command-context.ts'
 import { textFiles } from '../support/house/repository.ts'
 import { readRunbooks } from '../support/monitoring/runbooks.ts'
+import { shippedRules } from '../support/monitoring/shipped.ts'
 
 const runbooks = readRunbooks()
 /** What is on a machine besides the bridge. */
@@ -35,6 +37,17 @@ test('each other command reads a path of the ops listener, the journal of the sh
       const isReal = path === undefined ? units.includes(unit ?? '') : Object.hasOwn(opsPaths, path)
       expect(isReal, `${alert}: ${line}`).toBe(true)
     }
+  }
+})
+
+test('each query that says that it is over compares with the numbers of its alert, and with no other', () => {
+  const { groups } = parse(shippedRules()) as { groups: { rules: { alert?: string; expr: string }[] }[] }
+  const numbersIn = (query: string): string[] => query.match(/(?<![\w.])\d[\d.]*\b/g) ?? []
+  for (const { alert, over } of runbooks) {
+    const rule = groups.flatMap(({ rules }) => rules).find((one) => one.alert === alert)
+    const known = numbersIn(rule?.expr ?? '')
+    const strange = numbersIn(over).filter((number) => !known.includes(number))
+    expect(strange, `${alert}: ${over}`).toEqual([])
   }
 })
 

@@ -77,7 +77,7 @@ spec:
         - { name: http, containerPort: 8080 }
         {{- end }}
         - { name: ops, containerPort: 9464 }
-      # The ops listener opens once the store is open, and upgraded where it is older.
+      # The ops listener opens before the store, so this passes at once; readiness waits for the store.
       startupProbe:
         httpGet: { path: /healthz, port: ops }
         periodSeconds: 5
