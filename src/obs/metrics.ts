@@ -323,7 +323,7 @@ function webhookMetrics(make: Instruments) {
     ),
     webhookOldestPending: make.gauge(
       'webhook_oldest_pending_seconds',
-      'Age of the oldest pending delivery, since the bridge fetched its item; 0 without any. Replays and endpoints that catch up make it large without a fault.',
+      'Age of the oldest pending delivery of active endpoints, since the bridge fetched its item; 0 without any. Replays and endpoints that catch up make it large without a fault.',
       {},
     ),
     webhookDead: make.gauge(

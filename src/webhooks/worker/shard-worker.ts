@@ -31,7 +31,7 @@ export interface ShardWorkerOptions extends EndpointWorkerOptions {
 export interface ShardFigures {
   /** Deliveries known and not finished; events that an endpoint has not read yet are not counted. */
   pending: number
-  /** When the oldest of them was recorded, ms since 1970; null where there is none. */
+  /** When the oldest of those at active endpoints was recorded, ms since 1970; null where there is none. */
   oldestMs: number | null
   /** Deliveries that were given up and are remembered. */
   dead: number
@@ -204,12 +204,14 @@ export class ShardWorker implements EndpointHost {
     let oldestMs: number | null = null
     let dead = 0
     let failing = 0
-    for (const { machine } of this.#workers.values()) {
+    for (const { machine, endpoint } of this.#workers.values()) {
       const own = machine.figures()
       pending += own.pending
       dead += machine.dead.size
       if (machine.failingSinceMs !== null) failing += 1
-      if (own.oldestMs !== null) oldestMs = Math.min(oldestMs ?? own.oldestMs, own.oldestMs)
+      // What waits at a paused or disabled endpoint waits on purpose, for as long as it takes.
+      if (own.oldestMs !== null && endpoint.status === 'active')
+        oldestMs = Math.min(oldestMs ?? own.oldestMs, own.oldestMs)
     }
     return { pending, oldestMs, dead, failing }
   }
