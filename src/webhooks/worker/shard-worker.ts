@@ -31,7 +31,7 @@ export interface ShardWorkerOptions extends EndpointWorkerOptions {
 export interface ShardFigures {
   /** Deliveries known and not finished; events that an endpoint has not read yet are not counted. */
   pending: number
-  /** When the oldest of those at active endpoints was recorded, ms since 1970; null where there is none. */
+  /** When the oldest at an active endpoint was recorded, ms since 1970; null where none is. Others wait on purpose. */
   oldestMs: number | null
   /** Deliveries that were given up and are remembered. */
   dead: number
@@ -205,13 +205,11 @@ export class ShardWorker implements EndpointHost {
     let dead = 0
     let failing = 0
     for (const { machine, endpoint } of this.#workers.values()) {
-      const own = machine.figures()
-      pending += own.pending
+      const { pending: waiting, oldestMs: sinceMs } = machine.figures()
+      pending += waiting
       dead += machine.dead.size
       if (machine.failingSinceMs !== null) failing += 1
-      // What waits at a paused or disabled endpoint waits on purpose, for as long as it takes.
-      if (own.oldestMs !== null && endpoint.status === 'active')
-        oldestMs = Math.min(oldestMs ?? own.oldestMs, own.oldestMs)
+      if (sinceMs !== null && endpoint.status === 'active') oldestMs = Math.min(oldestMs ?? sinceMs, sinceMs)
     }
     return { pending, oldestMs, dead, failing }
   }

@@ -372,24 +372,6 @@ describe('a shard worker', () => {
     await world.stop()
   })
 
-  test.each(['paused', 'disabled'] as const)(
-    'what waits at a %s endpoint has no age, and has one again once it is active',
-    async (status) => {
-      const world = worldOf([['one']], { one: fails })
-      world.log.add({})
-      await world.run(1000)
-      const oldest = () => world.worker?.figures()
-      expect(oldest()).toMatchObject({ pending: 1, oldestMs: expect.any(Number) })
-      world.change('one', { status })
-      await world.run(HOUR_MS)
-      expect(oldest()).toMatchObject({ pending: 1, oldestMs: null })
-      world.change('one', { status: 'active' })
-      await world.run(1)
-      expect(oldest()).toMatchObject({ pending: 1, oldestMs: expect.any(Number) })
-      await world.stop()
-    },
-  )
-
   test('reports metrics and one log line per attempt', async () => {
     const world = worldOf([['one'], ['two']], { two: fails })
     world.log.add({})
