@@ -1,20 +1,23 @@
 /** Serves `POST /v1/admin/log-level`: changes the level of this node's log for a time. */
 import { z } from 'zod'
 import { isoOrNull } from '../../core/dates.ts'
-import { readBody } from '../../http/read-body.ts'
+import { oneOf, readBody } from '../../http/read-body.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
+import { mustBe } from '../../http/schemas/json-schema.ts'
 import { nodeId } from '../../lifecycle/node-id.ts'
 import { changeableLevels, type LogLevel, type LogLevelState } from '../../obs/log-level.ts'
 import { MAX_ADMIN_BODY_BYTES, requireOperator } from './operator.ts'
 
 const SECONDS = { low: 1, high: 86_400, otherwise: 900 }
 
+const inRange = mustBe(`must be a whole number from ${SECONDS.low} to ${SECONDS.high}`)
+
 const levelBody = z.strictObject({
-  level: z.enum(changeableLevels).describe('The least level that is logged meanwhile.'),
+  level: oneOf(changeableLevels).describe('The least level that is logged meanwhile.'),
   seconds: z
-    .int()
-    .min(SECONDS.low)
-    .max(SECONDS.high)
+    .int(inRange)
+    .min(SECONDS.low, inRange)
+    .max(SECONDS.high, inRange)
     .default(SECONDS.otherwise)
     .describe(
       `For how long, ${SECONDS.low}–${SECONDS.high}; ${SECONDS.otherwise} by default. Then it goes back to \`BRIDGE_LOG_LEVEL\` by itself.`,

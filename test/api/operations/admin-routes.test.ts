@@ -183,7 +183,10 @@ test('the level of the log is changed for a time, goes back by itself, and only 
   ])
   expect((await ask('tenant', 'log-level', { level: 'debug' }))[0]).toBe(403)
   expect((await ask(TOKEN, 'log-level', { level: 'loud', seconds: 0 }))[1]).toMatchObject({
-    errors: [{ field: 'level' }, { field: 'seconds' }],
+    errors: [
+      { field: 'level', message: 'must be one of error, warn, info, debug' },
+      { field: 'seconds', message: 'must be a whole number from 1 to 86400' },
+    ],
   })
   expect(level.level).toBe('info')
 })

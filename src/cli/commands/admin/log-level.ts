@@ -8,9 +8,10 @@ import { adminWords } from './words.ts'
 
 const NAME = 'admin log-level'
 const flags = { ...requestFlags, for: { type: 'string' } } as const
+const DAY_SECONDS = 86_400
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 }
 
-const words = adminWords(NAME, Object.keys(flags))
+const words = { ...adminWords(NAME, Object.keys(flags)), words: ['LEVEL'] }
 
 /** Changes the level. Rejects if no bridge answers or the token may not do this. */
 export const logLevel = command(
@@ -45,8 +46,9 @@ ${TARGET_HELP}
 /** @throws BridgeError `usage` */
 function secondsOf(text: string): number {
   const [, count, unit = ''] = /^(\d{1,5})([smh])$/.exec(text) ?? []
-  if (count !== undefined) return Number(count) * (UNIT_SECONDS[unit] ?? 1)
-  throw new BridgeError('usage', '--for must be a time such as 90s, 15m or 2h', {
+  const seconds = Number(count ?? 0) * (UNIT_SECONDS[unit] ?? 1)
+  if (seconds > 0 && seconds <= DAY_SECONDS) return seconds
+  throw new BridgeError('usage', '--for must be a time such as 90s, 15m or 2h, at most 24h', {
     hint: `bridge ${NAME} --help lists the flags.`,
   })
 }

@@ -88,3 +88,18 @@ test('an order that is refused for now says why, and a missing argument is named
   const missing = await run([200, {}], 'retry-gap')
   expect([missing.asked, missing.failure]).toMatchObject([[], { code: 'usage' }])
 })
+
+test('bridge admin log-level names its argument and its flag where they are wrong', async () => {
+  const errors = [{ field: 'level', message: 'must be one of error, warn, info, debug' }]
+  const problem = { code: 'body_invalid', title: 'Wrong body', status: 400, detail: 'wrong', errors }
+  expect((await run([400, problem], 'log-level', 'trace')).failure).toMatchObject({
+    errors: [{ field: 'LEVEL', message: 'must be one of error, warn, info, debug' }],
+  })
+  for (const time of ['0s', '25h', '2d']) {
+    const { asked, failure } = await run([200, {}], 'log-level', 'debug', '--for', time)
+    expect([asked, failure]).toEqual([
+      [],
+      expect.objectContaining({ message: expect.stringContaining('--for must be a time') }),
+    ])
+  }
+})
