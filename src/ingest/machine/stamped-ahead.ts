@@ -4,20 +4,21 @@
  * the cursor before it, and ask by date for a new one when their page fills up.
  */
 import { MINUTE_MS } from '../../core/durations.ts'
-import { doClocksAgree, earliestPresentMs, latestPresentMs, observePoll } from './present.ts'
+import { doClocksAgree, earliestPresentMs, latestPresentMs, observePoll, shownClock } from './present.ts'
 import type { ReadPage, StepContext } from './state.ts'
 
-/** Where the clocks disagree, the one that is right may be wrong by so much. Polls by date ask for as much more. */
+/** Where no clock is known to be right, the present may be wrong by so much. Polls by date ask for as much more. */
 const MARGIN_MS = MINUTE_MS
 /**
- * How far the present may be wrong where both clocks are right. An item further ahead hides with its cursor whatever becomes
- * visible before its time, so its cursor waits until that time is surely over.
+ * How far the present may be wrong where both clocks are right, or upstream's `Date`, which goes by the clock that stamps
+ * items. An item further ahead hides with its cursor whatever becomes visible before its time, so its cursor waits until that
+ * time is surely over.
  */
 const CURSOR_MARGIN_MS = 2000
 
 /** How far the present may be wrong, ms. */
 function marginMs({ state }: StepContext): number {
-  return doClocksAgree(state) ? CURSOR_MARGIN_MS : MARGIN_MS
+  return doClocksAgree(state) || shownClock(state) === 'date' ? CURSOR_MARGIN_MS : MARGIN_MS
 }
 
 /** Times of the items on the last page that were ahead, as long as they are not surely over. */

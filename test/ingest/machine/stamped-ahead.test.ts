@@ -60,13 +60,18 @@ describe('an item stamped in the future', () => {
     expect(gaps(world)).toBeLessThanOrEqual(gaps(usual) + 2)
   })
 
-  it('by less than a minute hides nothing that comes before its time', () => {
+  it.each([
+    ['our clock is right', {}],
+    ['our clock is three hours fast', { clockOffMs: 3 * HOUR }],
+    ['our clock is nine months fast, as beside a sandbox', { clockOffMs: 270 * DAY }],
+    ['our clock is nine months slow', { clockOffMs: -270 * DAY }],
+  ])('by less than a minute hides nothing that comes before its time, where %s', (_name, options) => {
     const startMs = SEVEN + 2 * HOUR
     const ahead = burst('ahead', startMs, 6 * HOUR, 120).map((item) => ({
       ...item,
       timeMs: item.timeMs + 50_000,
     }))
-    whole(played('free', [...ahead, ...burst('usual', startMs, 6 * HOUR, 240)]))
+    whole(played('free', [...ahead, ...burst('usual', startMs, 6 * HOUR, 240)], options))
   })
 
   it('costs a larger plan no delay', () => {
