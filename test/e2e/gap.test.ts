@@ -7,6 +7,14 @@ import { compare, expectComplete } from '../support/worlds/completeness.ts'
 
 /** A page of the plan lite has 50. */
 const MORE_THAN_TWO_PAGES = 120
+/** Units a week that pay for a request a second. */
+const ENDLESS = 1_000_000
+
+/** A line of the log. */
+interface Line {
+  event: string
+  kind?: string
+}
 
 it('a fill that cannot finish is an open gap for status, metrics and every reader, and closes when it is filled', async () => {
   using directory = temporaryDirectory()
@@ -69,3 +77,33 @@ it('a fill that cannot finish is an open gap for status, metrics and every reade
     await sandbox.close()
   }
 }, 180_000)
+
+it('page scans get their requests on a plan of one request a second, however often the quota lets the bridge poll', async () => {
+  using directory = temporaryDirectory()
+  const sandbox = await startSandbox(
+    { scenario: 'quiet', plan: 'free', weeklyQuota: ENDLESS, seed: 5 },
+    { clock: systemClock },
+  )
+  try {
+    const settings = {
+      BRIDGE_UPSTREAM_PLAN: 'free',
+      BRIDGE_UPSTREAM_WEEKLY_QUOTA: String(ENDLESS),
+      BRIDGE_BACKFILL: 'PT1H',
+    }
+    const bridge = await startBridge(bridgeEnv(sandbox, directory.path, settings))
+    const lines = (): Line[] =>
+      bridge
+        .stderr()
+        .split('\n')
+        .filter((line) => line.startsWith('{') && line.endsWith('}'))
+        .map((line) => JSON.parse(line) as Line)
+    const isEndOfBackfill = ({ event, kind }: Line): boolean =>
+      kind === 'backfill' && event.startsWith('page_scan.')
+    const ended = await eventually(lines, (seen) => seen.some(isEndOfBackfill), 60_000)
+    expect(ended.filter(isEndOfBackfill)[0]?.event).toBe('page_scan.completed')
+    expect(ended.filter(({ event }) => event === 'upstream.request_failed')).toEqual([])
+    await bridge.stop()
+  } finally {
+    await sandbox.close()
+  }
+}, 120_000)

@@ -44,6 +44,11 @@ const EARLY_SHARE = 1.1
 const EARLY_EXTRA = 3
 /** Polling faster than this gains nothing that a reader notices. */
 const SHORTEST_INTERVAL_MS = 1000
+/**
+ * Polls take at most one of so many requests that the plan's rate allows. Page scans need the others: with fewer, their
+ * requests wait for the rate limit until the next poll is due, and that one waits for it after them.
+ */
+const REQUESTS_A_POLL = 5
 
 /** The purposes that draw on the reserved shares; a backfill is checked once, before it starts. */
 const PAGE_SCANS: readonly Purpose[] = ['fill', 'sweep']
@@ -90,7 +95,7 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar) {
   /** The ledger without proxied requests, which have their own units. */
   const own = (ledger: Ledger): Ledger =>
     weeklyQuota === given.weeklyQuota ? ledger : ledgerWithout(ledger, 'gateway')
-  const shortestMs = Math.max(SHORTEST_INTERVAL_MS, 1000 / plan.ratePerSecond)
+  const shortestMs = Math.max(SHORTEST_INTERVAL_MS, (REQUESTS_A_POLL * SECOND_MS) / plan.ratePerSecond)
   const meanIntervalMs = Math.max(shortestMs, WEEK_MS / (weeklyQuota * (1 - reservedShare)))
   const quota: PlannedQuota = { weeklyQuota, quotaReset, pageSize, reserved, shortestMs }
   const isFull = paysFullRate(quota)
