@@ -20,7 +20,7 @@ type CodeClass = (typeof httpCodeClasses)[number]
 export async function listenPublic(
   { settings, files, clock, logger, metrics, stack }: StartContext,
   { authenticate, sessions }: Access,
-  { rates, trustedProxies, onRefused }: Readers,
+  { rates, trustedProxies, onRefused, limits: { receiveBuffers } }: Readers,
   served: { routes: AnyRoute[]; mounts: readonly Mount[]; upgrade: Upgrade | undefined; audit: Audit },
 ): Promise<Listener> {
   const { corsOrigins } = settings
@@ -29,7 +29,7 @@ export async function listenPublic(
   const listener = await listen(
     createApp({
       ...routing,
-      ...{ authenticate, corsOrigins, rates, logger },
+      ...{ authenticate, corsOrigins, rates, receiveBuffers, logger },
       findSession: sessions.findInRequest,
       onRequest: countRequests(routing.routes, { metrics, clock }),
     }),

@@ -19,7 +19,8 @@ import {
   requireUnlocked,
   sessionCaller,
 } from './auth.ts'
-import { readJsonBody, readOptionalBody, refuseBody } from './body.ts'
+import { bodyOf } from './body.ts'
+import { ReceiveBuffers, type Sender } from './bounds/receive-buffers.ts'
 import { endAnswer } from './end-answer.ts'
 import { checkUrl, checkUrlLength } from './limits.ts'
 import { Query } from './parameters.ts'
@@ -46,6 +47,8 @@ export interface AppOptions {
   corsOrigins: readonly string[]
   /** Rates of requests; absent: no limits. A mount has to ask for its own. */
   rates?: RateLimits
+  /** Counts the bodies that are being read; absent: with an account of its own. */
+  receiveBuffers?: ReceiveBuffers
   /** Records what routes change; absent: nothing is recorded. */
   audit?: Audit
   logger: Logger
@@ -75,7 +78,8 @@ const CORS_MAX_AGE_SECONDS = '600'
  * Creates the handler; give it to `listen`. Express finds the routes with a variable part in their path, and what to
  * say where there is no route. The others are found here: most requests, and floods of them, cost half as much so.
  */
-export function createApp(options: AppOptions): RequestListener {
+export function createApp(given: AppOptions): RequestListener {
+  const options = { receiveBuffers: new ReceiveBuffers(), ...given }
   const app = routedApp(options)
   const handlers = new Map<string, { route: AnyRoute; handle: RouteHandler }>()
   for (const route of options.routes.filter(({ path }) => !path.includes('{'))) {
@@ -107,7 +111,10 @@ export function createApp(options: AppOptions): RequestListener {
   }
 }
 
-function routedApp(options: AppOptions): Express {
+/** The options, with an account of the bodies in any case. */
+type RoutedOptions = AppOptions & { receiveBuffers: ReceiveBuffers }
+
+function routedApp(options: RoutedOptions): Express {
   const app = bareApp()
   const allow = allowOrigins(options)
   app.use((request, response, next) => {
@@ -229,46 +236,53 @@ const GONE: unknown = AbortSignal.abort().reason
 
 /** What the caller of a request is found by, and its rates. */
 type Credentials = Pick<AppOptions, 'authenticate' | 'findSession' | 'rates'>
-type CallOptions = Credentials & Pick<AppOptions, 'onRequest' | 'audit'>
+type CallOptions = Credentials & Pick<RoutedOptions, 'onRequest' | 'audit' | 'receiveBuffers'>
 
 /** A handler that checks token, path and body before the route gets its call. A stranger's body is never read. */
 function callOf(route: AnyRoute, options: CallOptions): RouteHandler {
   const known = [...Object.keys(route.parameters), ...(route.takesFilter === true ? FILTER_PARAMETERS : [])]
-  const { onRequest, audit = NO_AUDIT } = options
+  const { onRequest, audit = NO_AUDIT, receiveBuffers } = options
   return async (request, response, segment) => {
     const onEnd = onRequest?.(route)
     if (onEnd !== undefined) {
       response.on('close', () => onEnd(response.headersSent ? response.statusCode : null))
     }
-    const handle = admit(route, { request, response, segment }, options)
+    const { handle, sender } = admit(route, { request, response, segment }, options)
     const gone = new AbortController()
     response.on('close', () => gone.abort(GONE))
     const { url = '' } = request
     checkUrl(url)
-    const body = await bodyOf(route, request)
+    const body = await bodyOf(route.body, request, receiveBuffers.of(sender))
     const query = new Query(url, known)
     const change = changeFor(route.audit, request, audit)
     await handle({ request, response, query, segment, body, gone: gone.signal, change })
   }
 }
 
+/** Whoever sends without a token, counted by address. */
+function strangerAt({ remoteAddress = '' }: IncomingMessage['socket']): Sender {
+  return { tokenId: `at ${remoteAddress}`, seesAllTenants: false }
+}
+
 /**
- * The route's handler, with the caller where the route needs one. Throws as `bearerToken`, `callerOf`, rates and the
+ * The route's handler, with the caller where the route needs one, and who sends the body. Throws as `bearerToken`, `callerOf`, rates and the
  * route's `identify`, `requireTarget` and `takePlace` do.
  */
 function admit(
   route: AnyRoute,
   { request, response, segment }: Pick<OpenCall, 'request' | 'response' | 'segment'>,
   credentials: Credentials,
-): (call: OpenCall) => Promise<void> {
-  if (route.scope === 'open') return (call) => route.handle(call)
+): { handle: (call: OpenCall) => Promise<void>; sender: Sender } {
+  if (route.scope === 'open') {
+    return { handle: (call) => route.handle(call), sender: strangerAt(request.socket) }
+  }
   const caller = callerFor(route, request, credentials)
   setRateHeaders(response, credentials.rates?.takeToken(caller, request) ?? null)
   requireScope(caller, route.scope)
   if (route.method !== 'GET' && route.isReadOnly !== true) requireUnlocked(caller)
   route.requireTarget?.({ segment, caller })
   route.takePlace?.({ request, response, caller })
-  return (call) => route.handle({ ...call, caller })
+  return { handle: (call) => route.handle({ ...call, caller }), sender: caller }
 }
 
 /**
@@ -287,13 +301,6 @@ function callerFor(
     findSession !== undefined && identify === undefined && bearerHeader(headers) === undefined
   const session = takesSession ? sessionCaller(request, findSession) : null
   return session ?? callerOf(bearerToken(headers.authorization), null, authenticate)
-}
-
-/** The JSON value of the body; undefined where the route takes none. Throws as `readJsonBody` and `refuseBody` do. */
-async function bodyOf({ body }: AnyRoute, request: IncomingMessage): Promise<unknown> {
-  if (body === undefined) return await refuseBody(request)
-  const read = body.isOptional === true ? readOptionalBody : readJsonBody
-  return await read(request, body.maxBytes)
 }
 
 /** Answers OPTIONS, and refuses every other method, of a path whose own methods are these. */

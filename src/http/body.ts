@@ -1,11 +1,18 @@
 /** Reads the JSON body of a request within a size limit, and refuses a body where the route takes none. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { readJson } from '../core/json-structure.ts'
+import type { Received } from './bounds/receive-buffers.ts'
 import { MAX_BODY_BYTES } from './limits.ts'
-import { HttpProblem } from './problem.ts'
+import { HttpProblem, retryLater } from './problem.ts'
+import type { RouteBody } from './route.ts'
+
+/** What a route says of its body. */
+type Wanted = Pick<RouteBody, 'maxBytes' | 'isOptional'>
 
 /** An empty JSON object, with the blanks of JSON. Many clients send it with every POST. */
 const EMPTY_OBJECT = /^[ \t\r\n]*\{[ \t\r\n]*\}[ \t\r\n]*$/
+/** A larger body is no empty object, and none of it is kept. */
+const MAX_EMPTY_BYTES = 1024
 
 /**
  * Reads on to the end of a body that should not be there, at most to the limit; the rest is thrown away by the server.
@@ -13,26 +20,46 @@ const EMPTY_OBJECT = /^[ \t\r\n]*\{[ \t\r\n]*\}[ \t\r\n]*$/
  * @throws HttpProblem `body_unexpected`, or `body_too_large` as soon as it is known to be
  */
 export async function refuseBody(request: IncomingMessage): Promise<void> {
-  const bytes = await readBytes(request, MAX_BODY_BYTES)
-  if (isEmpty(bytes)) return
+  let isTooLong = false
+  const bytes = await readBytes(request, MAX_BODY_BYTES, (length) => {
+    isTooLong ||= length > MAX_EMPTY_BYTES
+    return isTooLong ? 'dropped' : 'kept'
+  })
+  if (!isTooLong && isEmpty(bytes)) return
   throw new HttpProblem('body_unexpected', 'this request takes no body, or an empty JSON object')
 }
 
 /**
- * The JSON value of a body of at most `maxBytes`.
- * @throws HttpProblem `media_type_unsupported`, `body_too_large` as soon as it is known to be, `body_malformed`
+ * The JSON value of a body, which `received` counts while it comes; undefined where the route wants none.
+ * @throws HttpProblem `media_type_unsupported`, `body_too_large` as soon as it is known to be, `body_malformed`, and
+ * `too_many` or `over_capacity` where too much is under way; as `refuseBody`
  */
-export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
-  checkMediaType(request.headers)
-  return jsonOf(await readBytes(request, maxBytes))
-}
-
-/** The same, where no body counts as an empty object. Throws as `readJsonBody`. */
-export async function readOptionalBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
-  const bytes = await readBytes(request, maxBytes)
-  if (isEmpty(bytes)) return {}
+export async function bodyOf(
+  wanted: Wanted | undefined,
+  request: IncomingMessage,
+  received: Received,
+): Promise<unknown> {
+  if (wanted === undefined) return await refuseBody(request)
+  const { maxBytes, isOptional = false } = wanted
+  if (!isOptional) checkMediaType(request.headers)
+  const bytes = await readCounted(request, maxBytes, received)
+  if (isOptional && isEmpty(bytes)) return {}
   checkMediaType(request.headers)
   return jsonOf(bytes)
+}
+
+async function readCounted(request: IncomingMessage, maxBytes: number, received: Received): Promise<Buffer> {
+  try {
+    return await readBytes(request, maxBytes, (length) => {
+      const noRoom = received.grow(length)
+      if (noRoom === null) return 'kept'
+      throw noRoom === 'full'
+        ? retryLater('over_capacity', 'the bodies of all clients take all the memory that they may')
+        : retryLater('too_many', 'the bodies that you send at a time take all the memory that they may')
+    })
+  } finally {
+    received.end()
+  }
 }
 
 function isEmpty(bytes: Buffer): boolean {
@@ -77,10 +104,15 @@ function malformed(what: string): HttpProblem {
 }
 
 /**
- * The body's bytes, empty where there is none. Leaves the request open, so that an answer can still be sent.
+ * The body's bytes, empty where there is none. Leaves the request open, so that an answer can still be sent. `keep` hears how
+ * many bytes have come, and whether they are kept; what it throws ends the reading.
  * @throws HttpProblem `body_too_large`
  */
-async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+async function readBytes(
+  request: IncomingMessage,
+  maxBytes: number,
+  keep: (bytes: number) => 'kept' | 'dropped',
+): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0)
   const chunked = request.headers['transfer-encoding'] !== undefined
   if (declared === 0 && !chunked) return Buffer.alloc(0)
@@ -90,17 +122,18 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
   try {
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length
-      if (bytes > maxBytes) break
-      chunks.push(chunk)
+      if (bytes > maxBytes) throw tooLarge(maxBytes)
+      if (keep(bytes) === 'kept') chunks.push(chunk)
+      else chunks.length = 0
     }
-  } catch {
+  } catch (error) {
+    // The connection is kept: the rest is read and thrown away.
+    request.resume()
+    if (error instanceof HttpProblem) throw error
     // The client has gone. It does not see this answer, but part of a body must not be taken for the whole.
     throw malformed('it ends too early')
   }
-  if (bytes <= maxBytes) return Buffer.concat(chunks)
-  // The connection is kept: the rest is read and thrown away.
-  request.resume()
-  throw tooLarge(maxBytes)
+  return Buffer.concat(chunks)
 }
 
 function tooLarge(maxBytes: number): HttpProblem {

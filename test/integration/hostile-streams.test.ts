@@ -204,6 +204,77 @@ test('large filters of one token are refused beyond 8 MiB on either transport, a
   await again.closed
 })
 
+describe('what one token begins to send and never ends is held up to 8 MiB, beside which others are served', () => {
+  /** How many of 40 are refused: 32 of 256 KiB have room. */
+  const COUNT = 40
+  const ROOM = (8 * MIB) / (256 * KIB)
+  const authenticate = knows({ many: {}, other: {} })
+  const ask = async (api: ApiServer, token: string) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const filter = { symbols: Array.from({ length: 1000 }, (_, at) => `S${at}`) }
+    const body = JSON.stringify({ filter })
+    return (await fetch(`${api.url}/v1/filters/test`, { method: 'POST', headers, body })).status
+  }
+
+  test('bodies: 429', async () => {
+    await using api = await startApi({ authenticate })
+    const head =
+      'POST /v1/filters/test HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer many\r\n' +
+      `Content-Type: application/json\r\nContent-Length: ${256 * KIB}\r\n\r\n`
+    const answers: string[] = []
+    const sockets: Socket[] = []
+    for (let count = 0; count < COUNT; count += 1) {
+      const { socket } = connection(api)
+      socket.on('data', (chunk) => answers.push(chunk.toString('latin1')))
+      socket.write(head + ' '.repeat(256 * KIB - 1))
+      sockets.push(socket)
+    }
+    await until(() => answers.length >= COUNT - ROOM)
+    expect(answers.every((answer) => answer.includes('"code":"too_many"'))).toBe(true)
+    expect(answers[0]).toMatch(/^HTTP\/1\.1 429 .*Retry-After: 5\r\n/s)
+    expect([await ask(api, 'many'), await ask(api, 'other')]).toEqual([429, 200])
+    for (const socket of sockets) socket.destroy()
+    await until(async () => (await ask(api, 'many')) === 200)
+    expect(api.lines.filter(({ level }) => level === 'error')).toEqual([])
+  })
+
+  test('messages: 4100', async () => {
+    await using api = await startApi({ authenticate })
+    const streams = await Promise.all(
+      Array.from({ length: COUNT }, () => openRaw(api, { authorization: 'Bearer many' })),
+    )
+    await until(() => streams.every(({ texts }) => texts.length === 2))
+    const whole = frame(FIN | text, `{"action":"ping","id":"${'x'.repeat(60)}"}`)
+    const unfinished = frame(FIN | text, ' '.repeat(256 * KIB - 1), BigInt(256 * KIB))
+    for (const stream of streams) stream.send(whole, unfinished)
+    await until(async () => (await closes(api, 4100)) >= COUNT - ROOM)
+    api.clock.advance(1000)
+    await until(async () => (await openStreams(api)) <= ROOM)
+    expect(await ask(api, 'other')).toBe(200)
+    for (const stream of streams) stream.destroy()
+    await until(async () => (await openStreams(api)) === 0)
+    expect(await ask(api, 'many')).toBe(200)
+    expect(api.lines.filter(({ level }) => level === 'error')).toEqual([])
+  })
+
+  test('messages that end count no more, however they are cut', async () => {
+    await using api = await startApi({ authenticate })
+    const stream = await openRaw(api, { authorization: 'Bearer many' })
+    await until(() => stream.texts.length === 2)
+    const filter = { symbols: Array.from({ length: 10_000 }, (_, at) => `SYMBOL-${at}`) }
+    const message = JSON.stringify({ action: 'subscribe', id: 'a', filter })
+    for (let round = 0; round < 50; round += 1) {
+      const half = message.length >> 1
+      stream.send(frame(text, message.slice(0, half)), frame(FIN | continuation, message.slice(half)))
+      const wanted = stream.texts.length + 2
+      await until(() => stream.texts.length >= wanted)
+      if (round % 5 === 4) api.clock.advance(1000)
+    }
+    expect(await closes(api, 4100)).toBe(0)
+    stream.destroy()
+  })
+})
+
 describe('a client that never reads', () => {
   test('the error and pong replies is closed with 4201 within 35 s', async () => {
     await using api = await startApi()

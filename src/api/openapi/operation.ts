@@ -178,7 +178,7 @@ function problemsOf({ scope, path, body, takesFilter, problems = [] }: AnyRoute)
   if (path.includes('{')) codes.push('not_found')
   if (takesFilter === true) codes.push('filter_invalid')
   if (body === undefined) codes.push('body_unexpected')
-  else codes.push('body_malformed', 'body_invalid', 'media_type_unsupported')
+  else codes.push('body_malformed', 'body_invalid', 'media_type_unsupported', 'too_many', 'over_capacity')
   const inOrder = (Object.keys(problemCodes) as ProblemCode[]).filter((code) => codes.includes(code))
   return Map.groupBy(inOrder, (code) => problemCodes[code][0])
 }

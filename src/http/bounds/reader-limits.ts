@@ -6,6 +6,7 @@ import {
   createTokenSlots,
   type TokenSlots,
 } from './connection-slots.ts'
+import { ReceiveBuffers } from './receive-buffers.ts'
 import type { ClientAddress } from './remote-address.ts'
 import { SendBuffers } from './send-buffers.ts'
 import { TickGate } from './tick-gate.ts'
@@ -20,6 +21,8 @@ export interface ReaderLimits {
   /** The same also where it is not counted; empty where the address cannot be read. */
   readonly remoteOf: (request: IncomingMessage) => string
   readonly sendBuffers: SendBuffers
+  /** What clients have begun to send: bodies and messages of WebSockets. */
+  readonly receiveBuffers: ReceiveBuffers
   /** Spreads pages of pulls that are asked for at one moment. */
   readonly tickGate: TickGate
 }
@@ -46,6 +49,7 @@ export function createReaderLimits(options: ReaderLimitOptions): ReaderLimits {
     },
     remoteOf: (request) => options.clientOf(request)?.key ?? '',
     sendBuffers: new SendBuffers(),
+    receiveBuffers: new ReceiveBuffers(),
     tickGate: new TickGate(),
   }
 }

@@ -19,11 +19,12 @@ import { KeepAlive, type KeepAlivePeer } from './keep-alive.ts'
 import { type CloseCode, closeReason, errorNames, protocolCode, StreamRefusal, tooLarge } from './refusal.ts'
 import { MAX_SUBSCRIPTIONS, type Subscribe, type Subscriber, Subscriptions } from './subscriptions.ts'
 import { boundUnauthenticated } from './unauthenticated-bounds.ts'
+import { countUnfinished } from './unfinished-messages.ts'
 import type { MessageFraming, Subprotocol } from './ws-frames.ts'
 
 /** Largest message, bytes. */
 export const MAX_MESSAGE_BYTES = 256 * 1024
-/** How long a client that is unauthenticated, or took nothing for 30 s, has to answer a close, ms. */
+/** How long a client that is unauthenticated, took nothing for 30 s, or sent more than may be held has to answer a close, ms. */
 export const SHORT_LINGER_MS = 1000
 /** The same for other clients. */
 const LINGER_MS = 5000
@@ -66,7 +67,7 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
   #lastCommand: Promise<void> = Promise.resolve()
   /** Reasons not to read from the client, so that neither commands nor answers pile up: unfinished commands, and slowness. */
   #pauses = 0
-  /** Ends the bounds of an unauthenticated client. */
+  /** Ends the bounds of what the client may send now. */
   #liftBounds = nothing
   #identity: { caller: Caller; freeSlot: () => void } | null = null
   /** null before the first one. */
@@ -246,6 +247,8 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
     context.tokenExpiry.add(caller.ended, this)
     this.#keepAlive.start()
     this.#endBounds()
+    const received = context.receiveBuffers.of(caller)
+    this.#liftBounds = countUnfinished(this.#options, received, (refusal) => this.#refuse(refusal, null))
     onAuthenticated()
     this.#control('authenticated', {})
     if (!(await this.#replicaComplete())) return
@@ -336,16 +339,18 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
     if (this.#isOver) return
     const cursor = code === 4010 ? null : (this.#subscriptions?.cursor ?? null)
     this.#code = `${code}`
+    const isFull = code === 4100 && this.#identity !== null
+    if (isFull) this.#pauseReading()
     this.#finish()
     const { webSocket, context } = this.#options
-    const isStalled = code === 4108 && this.writer.isFull
-    const lingerMs = this.#identity === null || isStalled ? SHORT_LINGER_MS : LINGER_MS
+    const isStuck = isFull || (code === 4108 && this.writer.isFull)
+    const lingerMs = this.#identity === null || isStuck ? SHORT_LINGER_MS : LINGER_MS
     // Terminating frees what the kernel holds for a connection: for a thousand at once that takes most of a second.
     this.#cancelLinger = context.clock.after(lingerMs, () =>
       context.tickBudget.run(() => webSocket.terminate()),
     )
-    // Read the answer to the close, even if reading was paused.
-    webSocket.resume()
+    // Read the answer to the close, even if reading was paused; but not where it sent more than may be held.
+    if (!isFull) webSocket.resume()
     webSocket.close(code, closeReason(reason, cursor))
   }
 
@@ -362,7 +367,7 @@ class Connection implements WriterOwner, Subscriber, KeepAlivePeer, TokenBound, 
     })
   }
 
-  /** Ends the bounds of an unauthenticated client; callable again. */
+  /** Ends the bounds of what the client may send now; callable again. */
   #endBounds(): void {
     this.#liftBounds()
     this.#liftBounds = nothing

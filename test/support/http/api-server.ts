@@ -260,6 +260,7 @@ export async function startApi(
   const applied = new AppliedTimes()
   const app = createApp({
     ...(limits.rates && { rates: limits.rates }),
+    receiveBuffers: readerLimits.receiveBuffers,
     routes: [
       disclosuresRoute({ reader, clock, limits: { ...readerLimits, onRefused }, stopping: stopping.signal }),
       eventRoute({
