@@ -8,6 +8,28 @@ import { ranged } from './schemas/json-schema.ts'
 
 const LIMIT = { low: 1, high: 1000, otherwise: 100 }
 
+/**
+ * JSON of the entries of a page, bytes, give or take one entry; where entries are large, fewer come. Two hundred clients that
+ * read nothing of such a page hold what a node may grow by.
+ */
+export const PAGE_BYTES = 256 * 1024
+
+/** Said of the limit of a list whose entries may be large. */
+export const FEWER_COME = '; where they are large, fewer come.'
+
+/** The JSON of the first of these entries, as many as fit on a page, but at least one. */
+export function fittingEntries(entries: readonly object[]): string[] {
+  const texts: string[] = []
+  let bytes = 0
+  for (const entry of entries) {
+    const text = JSON.stringify(entry)
+    bytes += Buffer.byteLength(text)
+    if (texts.length > 0 && bytes > PAGE_BYTES) break
+    texts.push(text)
+  }
+  return texts
+}
+
 /** The parameters of a list of `what`; `more` is said of the limit. */
 export function pageParameters(what: string, more?: string) {
   return { after: 'The `next` of the page before.', limit: ranged(LIMIT, `Most ${what}`, more) }

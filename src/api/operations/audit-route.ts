@@ -8,7 +8,7 @@ import type { AuditTrail } from '../../audit/audit-trail.ts'
 import { isoMillis } from '../../core/dates.ts'
 import { didYouMean } from '../../core/near.ts'
 import { auditActionNames, auditOutcomes } from '../../http/audit/audit-actions.ts'
-import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
+import { FEWER_COME, fittingEntries, pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
 import type { Query } from '../../http/parameters.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
@@ -58,7 +58,7 @@ export function auditRoute(trail: Pick<AuditTrail, 'list'>): Route {
     summary:
       'Who changed what, from where and when, the newest first. Changes of what belongs to the tenant; all with `BRIDGE_ADMIN_TOKEN`. An entry is listed a moment after the answer to its request. See [audit.md](../run/audit.md).',
     parameters: {
-      ...pageParameters('entries'),
+      ...pageParameters('entries', FEWER_COME),
       actor: 'Only changes by the token of this id; `settings` is `BRIDGE_ADMIN_TOKEN`.',
       action: 'Only this action, e.g. `token.created`.',
       target: 'Only changes of what has this id.',
@@ -81,10 +81,10 @@ function list({ query, caller, response }: Call, trail: Pick<AuditTrail, 'list'>
   query.check()
   const tenant = caller.seesAllTenants ? null : caller.tenant
   const found = trail.list({ tenant, actor, action, target, sinceMs, untilMs, before, limit: limit + 1 })
-  const shown = found.slice(0, limit)
-  const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null
-  const data = shown.map((entry) => shownEntry(entry, caller.seesAllTenants))
-  sendJson(response, 200, Buffer.from(JSON.stringify({ data, next })))
+  const shown = found.slice(0, limit).map((entry) => shownEntry(entry, caller.seesAllTenants))
+  const data = fittingEntries(shown)
+  const next = found.length > data.length ? (shown[data.length - 1]?.id ?? null) : null
+  sendJson(response, 200, Buffer.from(`{"data":[${data.join(',')}],"next":${JSON.stringify(next)}}`))
 }
 
 function actionOf(query: Query): string | null {

@@ -1,13 +1,10 @@
 /** Serves `GET /v1/rejected`: upstream items that could not be read, as they came, the newest first. */
 import { z } from 'zod'
-import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
+import { PAGE_BYTES, pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
 import { type Route, sendJson } from '../../http/route.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
 import type { KeptRejected } from '../../log/events.ts'
 import type { Log } from '../../log/log.ts'
-
-/** Text of items on one page, bytes, give or take one item. */
-const PAGE_BYTES = 4 * 1024 * 1024
 
 const rejectedSchema = z.object({
   raw: z

@@ -6,7 +6,7 @@ import type { Reader } from '../../archive/reading/reader.ts'
 import { isoMillis, isoOrNull } from '../../core/dates.ts'
 import type { Caller } from '../../http/auth.ts'
 import { addressText } from '../../http/bounds/remote-address.ts'
-import { pageParameters, readPageParameters } from '../../http/page.ts'
+import { PAGE_BYTES, pageParameters, readPageParameters } from '../../http/page.ts'
 import { HttpProblem } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { nodeNameFor } from '../../registry/node-name.ts'
@@ -27,9 +27,6 @@ export interface ManagementOptions {
 type Parts = ManagementOptions & { context: StreamContext }
 
 const PATH = '/v1/streams'
-/** A page ends with the stream that reaches this: one filter may have 200 KB. */
-const PAGE_BYTES = 512 * 1024
-
 /** Both routes. */
 export function managementRoutes(context: StreamContext, options: ManagementOptions): Route[] {
   const parts = { ...options, context }

@@ -5,7 +5,7 @@
 import type { Reader } from '../../archive/reading/reader.ts'
 import { attemptOutcomes } from '../../core/attempt-end.ts'
 import { didYouMean } from '../../core/near.ts'
-import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
+import { FEWER_COME, fittingEntries, pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
 import type { Query } from '../../http/parameters.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import type { Endpoints } from '../../registry/endpoints.ts'
@@ -40,7 +40,7 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
       summary:
         'Attempts to deliver to an endpoint, the newest first: `{data: [{id, eventId, webhookId, attempt, at, status, outcome, durationMs, phase, response}], next}`. A week of them is kept. See [webhooks-replay.md](webhooks-replay.md#attempts-and-deliveries).',
       parameters: {
-        ...pageParameters('attempts'),
+        ...pageParameters('attempts', FEWER_COME),
         eventId: 'Only attempts to deliver the event of this `id`.',
         outcome: `Only these, comma-separated: ${attemptOutcomes.map((word) => `\`${word}\``).join(', ')}.`,
       },
@@ -56,7 +56,7 @@ export function attemptRoutes(options: AttemptRoutesOptions): Route[] {
       summary:
         'How the deliveries to an endpoint stand, the newest event first: `{data: [{eventId, sequence, state, attempts, nextAttempt, lastStatus}], next}`. Those of which an attempt was made within a week. See [webhooks-replay.md](webhooks-replay.md#attempts-and-deliveries).',
       parameters: {
-        ...pageParameters('deliveries'),
+        ...pageParameters('deliveries', FEWER_COME),
         state: `Only these, comma-separated: ${deliveryStates.map((word) => `\`${word}\``).join(', ')}.`,
       },
       answers: { 200: { meaning: 'A page of deliveries.', schema: pageOf(deliverySchema) } },
@@ -95,7 +95,7 @@ function listDeliveries(call: Call, { endpoints, history, reader }: AttemptRoute
   sendPage(call, found, limit, deliveryView, ({ sequence }) => sequence.toString())
 }
 
-/** Answers with the first `limit` entries, and the place of the next page where there are more. */
+/** Answers with the first `limit` entries, as far as they fit, and the place of the next page where there are more. */
 function sendPage<T>(
   { response }: Call,
   found: readonly T[],
@@ -103,10 +103,10 @@ function sendPage<T>(
   view: (one: T) => object,
   placeOf: (one: T) => string,
 ): void {
-  const data = found.slice(0, limit)
-  const last = data.at(-1)
-  const next = found.length > limit && last !== undefined ? placeOf(last) : null
-  sendJson(response, 200, Buffer.from(JSON.stringify({ data: data.map(view), next })))
+  const data = fittingEntries(found.slice(0, limit).map(view))
+  const last = found[data.length - 1]
+  const next = found.length > data.length && last !== undefined ? placeOf(last) : null
+  sendJson(response, 200, Buffer.from(`{"data":[${data.join(',')}],"next":${JSON.stringify(next)}}`))
 }
 
 /** The words of a comma-separated parameter, each once; all of them where it is absent. */

@@ -7,7 +7,7 @@ import type { Reader } from '../../archive/reading/reader.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
 import { ENDPOINTS_PATH } from '../../core/endpoint-status.ts'
 import { newSecret } from '../../core/signature.ts'
-import { pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
+import { PAGE_BYTES, pageOf, pageParameters, readPageParameters } from '../../http/page.ts'
 import { HttpProblem, retryLater } from '../../http/problem.ts'
 import { type Call, type Route, type RouteAnswer, sendJson } from '../../http/route.ts'
 import { type Clock, yieldToEventLoop } from '../../lifecycle/clock.ts'
@@ -62,8 +62,6 @@ const ONE_ANSWER: RouteAnswer = {
   schema: endpointSchema,
   headers: { ETag: 'Names this state of it, for `If-Match`.' },
 }
-/** A page of a list ends early where its JSON is longer than this; it has one endpoint at least. */
-const PAGE_BYTES = 4 * 1024 * 1024
 /** Endpoints of a list that are put together between two turns of the event loop. */
 const ENDPOINTS_A_TICK = 16
 /** In a list, events that endpoints have not read are counted for so long, in all. */

@@ -94,6 +94,30 @@ describe('GET /v1/webhooks/{id}/attempts', () => {
     expect(failed.map(({ eventId }: { eventId: string }) => eventId)).toEqual(['e7', 'e4', 'e1'])
   })
 
+  test('shortens pages of large answers of receivers to 256 KB, and omits none', async () => {
+    await using api = await startApi({ count: 9 })
+    // What control characters of a receiver take in JSON.
+    const response = '\u0001'.repeat(1024)
+    const many = Array.from({ length: 90 }, (_, at) => ({ ...failure, sequence: at + 1, response }))
+    const { get } = await worldOf(api, { sequence: 1 })
+    const { id } = (await ask(api, TOKEN, '/v1/webhooks')).body.data[0]
+    const records = many.map((parts, at) => recordOf({ endpointId: id, atMs: NOW_MS - 8000 + at, ...parts }))
+    for (const half of [records.slice(0, 45), records.slice(45)]) {
+      await api.attempts.append([attemptPage(EPOCH, half)])
+    }
+    await until(async () => (await get('/attempts?limit=1')).body.data[0].eventId === 'e90')
+    const sizes: number[] = []
+    const found: string[] = []
+    for (let next: string | null = ''; next !== null; ) {
+      const { body } = await get(`/attempts?limit=1000${next === '' ? '' : `&after=${next}`}`)
+      sizes.push(JSON.stringify(body).length)
+      found.push(...body.data.map(({ eventId }: { eventId: string }) => eventId))
+      next = body.next
+    }
+    expect(Math.max(...sizes)).toBeLessThan(256 * 1024 + 1000)
+    expect(found).toEqual([...many.map(({ sequence }) => `e${sequence}`).reverse(), 'e1'])
+  })
+
   test('lists those of one event, page by page, also of another epoch', async () => {
     await using api = await startApi({ count: 9 })
     const { id, get } = await worldOf(

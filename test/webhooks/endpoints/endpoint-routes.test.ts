@@ -215,7 +215,7 @@ describe('listing endpoints', () => {
       after = body.next === null ? '' : `&after=${body.next}`
     } while (after !== '')
     expect([ids.length, new Set(ids).size]).toEqual([40, 40])
-    expect(Math.max(...sizes)).toBeLessThan(4 * 1024 * 1024 + 1000)
+    expect(Math.max(...sizes)).toBeLessThan(256 * 1024 + 1000)
   })
 
   test.each(['?limit=0', '?limit=1001', '?after=x', '?after=tok_000000000000000000000', '?aftr=x'])(
