@@ -99,16 +99,16 @@ export class EndpointMachine {
   }
 
   /**
-   * The owner wants another try now: waiting deliveries (those of a replay, or null: all) become due, and neither breaker nor
-   * Retry-After holds them. Returns the keys of the rows that must be written first.
+   * The owner wants another try now: waiting deliveries (those of a replay, or null: all) become due, at once or as soon as that
+   * may be again, and no Retry-After holds them then. Returns the keys of the rows that must be written first.
    */
   hasten(among: Pick<ReplayStart, 'base' | 'until' | 'only'> | null, nowMs: number): string[] {
-    this.#condition.pace.reset()
+    const dueMs = this.#condition.pace.hasten(nowMs)
     const wanted = this.#backlog
-      .later(nowMs)
+      .later(dueMs)
       .filter(([sequence]) => among === null || concerns(among, sequence))
     for (const [sequence, { kind: _, ...row }] of wanted) {
-      this.#keep({ sequence, ...row }, { ...row, dueMs: nowMs }, false)
+      this.#keep({ sequence, ...row }, { ...row, dueMs }, false)
     }
     return wanted.map(([sequence]) => retryKey(this.#endpointId, sequence))
   }

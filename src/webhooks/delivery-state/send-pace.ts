@@ -9,6 +9,11 @@ import type { Sort } from './scheduling-policy.ts'
 
 /** First tries before a retry gets the only slot; while only probes are sent, first tries and retries alternate. */
 const FIRSTS_BEFORE_RETRY = 3
+/**
+ * What waits is made due by its owner at most so often: each time breaks the pause that a receiver asked for, and takes one of
+ * the tries of each delivery.
+ */
+const HASTEN_EVERY_MS = 10_000
 
 /** The pace of one endpoint. Times are ms since 1970. */
 export class SendPace {
@@ -21,6 +26,8 @@ export class SendPace {
   /** Until when a Retry-After holds all deliveries; 0: none does. */
   #heldUntilMs = 0
   #firstsInRow = 0
+  /** When what waits was, or will be, due because its owner wanted so. */
+  #hastenedMs = Number.NEGATIVE_INFINITY
 
   /**
    * `isFailing`: the last owner of the endpoint left it failing, so this one begins with a probe. `heldUntilMs`: until when it
@@ -97,6 +104,20 @@ export class SendPace {
   /** The receiver asks for a pause: nothing is sent before that moment. It is no failure. */
   hold(untilMs: number): void {
     this.#heldUntilMs = Math.max(this.#heldUntilMs, untilMs)
+  }
+
+  /**
+   * The owner wants another try now. Returns when what waits is due: now, or within ten seconds where that was wanted just
+   * before. Breaker and pause end now, or the pause at that moment.
+   */
+  hasten(nowMs: number): number {
+    const isAhead = this.#hastenedMs > nowMs
+    const nextMs = isAhead ? this.#hastenedMs : Math.max(nowMs, this.#hastenedMs + HASTEN_EVERY_MS)
+    // The clock may have been set back.
+    this.#hastenedMs = Math.min(nextMs, nowMs + HASTEN_EVERY_MS)
+    if (this.#hastenedMs <= nowMs) this.reset()
+    else this.#heldUntilMs = Math.min(this.#heldUntilMs, this.#hastenedMs)
+    return this.#hastenedMs
   }
 
   /** The endpoint was repaired, or its owner wants another try now: breaker and pause end. */

@@ -281,6 +281,27 @@ describe('hastening', () => {
     expect(sent(probed.machine, 1)).toEqual([2])
   })
 
+  test('again and again gives a receiver that asks for pauses a volley in ten seconds, and costs as few tries', () => {
+    const { machine, offer, write } = machineOf({ maxConcurrency: 4 })
+    offer(...events(4))
+    let requests = 0
+    const tick = (nowMs: number): void => {
+      for (const sequence of sent(machine, nowMs)) {
+        requests += 1
+        machine.ended(sequence, answered(503, '3600'), at(nowMs))
+      }
+      write()
+    }
+    tick(0)
+    for (let nowMs = 250; nowMs <= 30_000; nowMs += 250) {
+      machine.hasten(null, nowMs)
+      write()
+      tick(nowMs)
+    }
+    // At once, and 10 and 20 s later, each in the three slots that retries may use.
+    expect(requests).toBe(4 + 3 * 3)
+  })
+
   test('changes nothing of what is in flight', () => {
     const { machine, write } = waiting()
     expect(sent(machine, 5000)).toHaveLength(4)
