@@ -14,8 +14,11 @@ const things: Readonly<Record<string, { make: object; never: string }>> = {
   '/v1/tokens': { make: { tenant: 'owner', scopes: ['events:read'] }, never: 'tok_000000000000000000000' },
 }
 
-/** Disclosures belong to no tenant, and open streams are not made by a request: `test/integration/edges/tenants.test.ts`. */
-const OTHERS = ['/v1/disclosures', '/v1/streams']
+/**
+ * Disclosures, gaps and days belong to no tenant, and open streams are not made by a request:
+ * `test/integration/edges/tenants.test.ts`.
+ */
+const OTHERS = ['/v1/disclosures', '/v1/streams', '/v1/admin/gaps', '/v1/admin/days']
 
 const routes = documentedRoutes()
   .filter(({ path }) => path.includes('{'))
