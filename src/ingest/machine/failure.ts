@@ -126,7 +126,7 @@ function resultOf({ kind }: Pick<Exclude<FundOutcome, { kind: 'too_many' }>, 'ki
 }
 
 /** Gives a unit back with the next commit: its request never left. */
-function refund({ state }: StepContext, purpose: Purpose, spentMs: number): void {
+export function refund({ state }: StepContext, purpose: Purpose, spentMs: number): void {
   state.refunds = [...state.refunds, { atMs: spentMs, units: 1, purpose }]
 }
 

@@ -272,6 +272,7 @@ export type Input = { nowMs: number } & (
   | { type: 'replicated' }
   | { type: 'woke' }
   | { type: 'answered'; answer: PageOutcome; spentMs: number; ledger: Ledger }
+  | { type: 'unsent'; purpose: Purpose; spentMs: number; ledger: Ledger }
   | { type: 'committed'; writer: WriterState }
   | { type: 'proxied'; outcome: FundOutcome; spentMs: number; ledger: Ledger }
   | { type: 'broke'; code: 'unknown' | 'fenced' }

@@ -6,7 +6,7 @@ import { backoffMs } from '../../core/backoff.ts'
 import type { DayWalk } from '../../core/calendar/day-record.ts'
 import type { Head } from '../writer-state/head.ts'
 import type { WriterState } from '../writer-state/rows.ts'
-import { onProxied } from './failure.ts'
+import { onProxied, refund } from './failure.ts'
 import { reportBackfill } from './first-start.ts'
 import { flushQueue, isPoll, nextJob, wakeDuringRequest } from './jobs.ts'
 import { planNextPoll, situationOf } from './next-poll.ts'
@@ -147,6 +147,13 @@ const answer: Cell<'answered'> = (context, input) => {
   goOn(context)
 }
 
+/** An abandoned request has not left: its unit comes back. */
+const takeUnitBack: Cell<'unsent'> = (context, { purpose, spentMs, ledger }) => {
+  context.state.ledger = ledger
+  refund(context, purpose, spentMs)
+  goOn(context)
+}
+
 /** A proxied request has ended. */
 const afterProxied: Cell<'proxied'> = (context, { outcome, spentMs, ledger }) => {
   context.state.ledger = ledger
@@ -209,6 +216,7 @@ const idle: Row = {
   replicated: ignore,
   woke: ignore,
   answered: ignore,
+  unsent: ignore,
   committed: ignore,
   proxied: ignore,
   broke: ignore,
@@ -226,6 +234,7 @@ const leading: Row = {
   replicated: ignore,
   woke: wakeUp,
   answered: answer,
+  unsent: takeUnitBack,
   committed: settle,
   proxied: afterProxied,
   broke: breakDown,

@@ -305,9 +305,14 @@ export class Poller {
     const { signal } = this.#request
     const permit = this.#permit(writer, signal)
     const { observer } = this.#parts
-    this.#start(AbortSignal.any([signal, this.#scope.signal]), async () => {
+    const scope = this.#scope.signal
+    this.#start(AbortSignal.any([signal, scope]), async () => {
       try {
         const outcome = await this.#parts.client.list(query, purpose, permit, signal)
+        if (signal.aborted && !scope.aborted && !outcome.sent) {
+          const { ledger } = writer.state
+          this.#feed({ type: 'unsent', purpose, spentMs: permit.spentMs, ledger, nowMs: this.#nowMs() })
+        }
         const nowMs = this.#nowMs()
         const journey = requestJourney(this.#state, purpose, outcome, nowMs, observer.trace())
         const answer: PageOutcome =
