@@ -108,13 +108,14 @@ describe.skipIf(!hasTool('chromium', 'chromium'))('every screen', () => {
     },
   )
 
-  it('the form to sign in has nothing that axe finds', async () => {
+  it('the form to sign in has nothing that axe finds, and fits a narrow window', async () => {
     await page.evaluate("fetch('/v1/sessions/current', { method: 'DELETE' }).then(() => 0)")
     for (const dark of [false, true]) {
       await page.emulate({ dark, width: 320 })
       await page.open(`${desk.url}/console/`)
       await settled()
       expect(await accessibilityFaults(page)).toEqual([])
+      expect(await beyondWindow(page)).toEqual([])
     }
     expect(page.errors()).toEqual([])
   })

@@ -40,11 +40,14 @@ export async function accessibilityFaults(page: BrowserPage): Promise<string[]> 
 
 /**
  * What reaches beyond the right edge of the window, so that a reader would have to scroll the page sideways. Boxes that scroll
- * by themselves, such as those of tables, may hold more.
+ * by themselves, such as those of tables, may hold more; but not where rows are stacked, as in a narrow window: those fit.
  */
 export function beyondWindow(page: BrowserPage): Promise<string[]> {
   return page.evaluate(`(() => {
     const { scrollWidth, clientWidth } = document.documentElement
+    const stacked = [...document.querySelectorAll('.scroll:has(> .stacking)')].filter((box) =>
+      getComputedStyle(box.querySelector('tbody')).display === 'block' && box.scrollWidth > box.clientWidth)
+    if (stacked.length > 0) return stacked.map((box) => box.ariaLabel + ' scrolls: ' + box.scrollWidth + ' px in ' + box.clientWidth)
     if (scrollWidth <= clientWidth) return []
     const wide = [...document.querySelectorAll('body *')].filter((one) =>
       one.closest('.scroll, .table-window, nav ul, pre') === null && one.getBoundingClientRect().right > clientWidth + 1)
