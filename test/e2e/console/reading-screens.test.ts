@@ -209,6 +209,17 @@ describe.skipIf(!hasTool('chromium', 'chromium'))('the screens of items, days an
     expect(today).toMatch(/not finished/)
   })
 
+  it('a day without a report is marked in the calendar, whose first day names its month', async () => {
+    await openSignedIn(page, '/console/day', ADMIN_TOKEN)
+    await page.click('a[rel=prev]')
+    await untilShown(page, 'main', 'The bridge has no report on')
+    const dayOfMonth = await page.evaluate<string>("location.pathname.slice(-2).replace(/^0/, '')")
+    const marked =
+      "[...document.querySelectorAll('.calendar [aria-current=date]')].map((one) => one.innerText)"
+    expect(await page.evaluate<string[]>(marked)).toEqual([expect.stringMatching(`^${dayOfMonth}\\b`)])
+    expect(await shownText(page, '.calendar td')).toMatch(/^\d+ [A-Z][a-z]+$/)
+  })
+
   it('a chart is read by keys alone, and has its figures as a table', async () => {
     await openSignedIn(page, '/console/day', ADMIN_TOKEN)
     await untilShown(page, '.chart', 'published')
@@ -253,6 +264,10 @@ describe.skipIf(!hasTool('chromium', 'chromium'))('the screens of items, days an
     expect(await untilShown(page, '[aria-labelledby=week]', 'left')).toMatch(
       /units of 1,000,000 spent in the last seven days/,
     )
+    // A few units of a million: a bar shows the share of the quota, as its column says.
+    const drawn =
+      "[...document.querySelectorAll('.purposes .chart-bars')].map((bar) => bar.getBoundingClientRect().width)"
+    expect(Math.max(...(await page.evaluate<number[]>(drawn)))).toBeLessThan(5)
     expect(await untilShown(page, '[aria-labelledby=quota-day]', 'expected on this day')).toContain(
       'polls planned',
     )

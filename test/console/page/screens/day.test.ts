@@ -98,6 +98,12 @@ test('figures are sentences, and those that are zero are left out', () => {
   ])
 })
 
+test('figures of a day that goes on are said to be older than its chart', () => {
+  const running: DayAnswer = { ...whole, walk: 'not_due', walkedAt: null }
+  expect(figuresOf(running, time)[0]).toBe('Counted once a minute: the chart may be ahead of these figures.')
+  expect(figuresOf(whole, time).join()).not.toContain('once a minute')
+})
+
 test('texts are listed as English does', () => {
   expect([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(list)).toEqual(['', 'a', 'a and b', 'a, b and c'])
 })

@@ -47,7 +47,7 @@ export function DayCalendar(props: {
           h(
             'tr',
             { key: week[0] },
-            week.map((date) => cell(date, byDate.get(date), { chosen, today })),
+            week.map((date) => cell(date, byDate.get(date), { chosen, today, top: weeks[0]?.[0] })),
           ),
         ),
       ),
@@ -80,13 +80,14 @@ export function DayCalendar(props: {
 function cell(
   date: string,
   day: DayAnswer | undefined,
-  { chosen, today }: { chosen: string; today: string },
+  { chosen, today, top }: { chosen: string; today: string; top: string | undefined },
 ): ComponentChildren {
   const at = Date.parse(`${date}T00:00:00Z`)
-  const isFirst = date.endsWith('-01')
+  const isFirst = date.endsWith('-01') || date === top
   const label = (isFirst ? dayMonth : dayOnly).format(at)
+  const current = date === chosen && { 'aria-current': 'date' }
   if (day === undefined || date > today)
-    return h('td', { key: date, class: 'calendar-none' }, h('span', null, label))
+    return h('td', { key: date, class: 'calendar-none' }, h('span', { ...current }, label))
   const state = stateOfDay(day)
   const words = `${dayMonth.format(at)}: ${dayStates[state].word}, ${itemsOf(day).toLocaleString('en-GB')} items`
   return h(
@@ -98,7 +99,7 @@ function cell(
         href: hrefOf('day', date),
         title: words,
         'aria-label': words,
-        ...(date === chosen && { 'aria-current': 'date' }),
+        ...current,
       },
       h('span', { class: 'calendar-date' }, label),
       h('span', { class: 'calendar-shape', 'aria-hidden': 'true' }, dayStates[state].shape),

@@ -93,6 +93,7 @@ export function figuresOf(day: DayAnswer, { clock }: TimeWords): string[] {
     .sort(([, one], [, other]) => other - one)
   const spent = units.reduce((sum, [, count]) => sum + count, 0)
   return [
+    ...(day.walk === 'not_due' ? ['Counted once a minute: the chart may be ahead of these figures.'] : []),
     ways.length === 0 ? 'No item.' : `${counted(itemsOf(day), 'item')}: ${list(ways)}.`,
     ...(day.amended > 0
       ? [`${day.amended.toLocaleString('en-GB')} of these contents changed an item that was held already.`]
