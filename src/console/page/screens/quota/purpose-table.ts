@@ -16,7 +16,6 @@ export function PurposeTable({
 }): ComponentChildren {
   const spent = Object.entries(units).sort(([, one], [, other]) => other - one)
   if (spent.length === 0) return h('p', { class: 'hint' }, 'No unit is spent.')
-  const most = Math.max(...spent.map(([, count]) => count))
   return h(
     ScrollTable,
     {
@@ -30,7 +29,7 @@ export function PurposeTable({
         { key: purpose },
         h('th', { scope: 'row' }, purposeWord(purpose)),
         h('td', { class: 'number' }, count.toLocaleString('en-GB')),
-        h('td', null, h('span', { class: 'share' }, bar(count / most), ' ', percent(count / limit))),
+        h('td', null, h('span', { class: 'share' }, bar(count / limit), ' ', percent(count / limit))),
       ),
     ),
   )
@@ -41,6 +40,6 @@ function bar(share: number): ComponentChildren {
   return h(
     'svg',
     { class: 'chart', width, height, 'aria-hidden': 'true' },
-    h('rect', { class: 'chart-bars tone-main', width: Math.max(width * share, 1), height }),
+    h('rect', { class: 'chart-bars tone-main', width: Math.max(width * Math.min(share, 1), 1), height }),
   )
 }
