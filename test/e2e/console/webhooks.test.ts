@@ -284,6 +284,29 @@ describe.skipIf(!hasTool('chromium', 'chromium'))('the screen of webhooks', () =
     expect(page.errors()).toEqual([])
   })
 
+  // One at a time: of an answer 1 KB is kept.
+  it('shows each of sixty hostile answers to a test as text', async () => {
+    await desk.show(page, `webhooks/${id}`)
+    await page.evaluate('window.found = []; window.ran = (which) => found.push(which); 0')
+    await pressButton(page, 'Send a test')
+    const traces = `[...found, ...[...document.querySelectorAll('dialog :is(img, iframe, object, embed, video, script, style, base, meta, a)')].map((one) => one.outerHTML),
+      ...[...document.querySelectorAll('dialog *')].flatMap((one) => one.getAttributeNames().filter((name) => name.startsWith('on')))]`
+    for (const [index, text] of hostileTexts.entries()) {
+      const status = 500 + index
+      answer = { status, body: `${index} ${text}` }
+      await pressButton(page, 'Send it')
+      await untilShown(page, 'dialog', `${status}, receiver failed`)
+      const shown = await shownText(page, 'dialog .answer')
+      expect(shown).toMatch(new RegExp(`^${index} .`))
+      expect(shown, `${index}`).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b\u2028]/)
+      expect(await page.evaluate(traces), `${index}`).toEqual([])
+    }
+    expect(hostileTexts).toHaveLength(60)
+    expect(page.errors()).toEqual([])
+    await pressButton(page, 'Close')
+    answer = { status: 204, body: '' }
+  })
+
   it('deletes the endpoint after it was said what that ends', async () => {
     await desk.show(page, `webhooks/${id}?view=settings`)
     await pressButton(page, 'Delete')
