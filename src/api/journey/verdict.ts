@@ -28,7 +28,7 @@ export function journeyVerdict(facts: JourneyFacts, spans: readonly JourneySpan[
   const endOf = (end: string): number =>
     spans.reduce((latest, span) => (span.end === end ? Math.max(latest, span.toMs) : latest), recordedMs)
   const seenMs = Math.max(0, endOf(THIS_NODE) - startMs)
-  const since = isAnnouncement ? 'its time upstream' : 'it came to the bridge'
+  const since = isAnnouncement ? 'its time upstream' : 'its arrival at the bridge'
   const isLate =
     seenMs > ON_TIME_MS || spans.some((span) => span.end !== THIS_NODE && lengthOf(span) > ON_TIME_MS)
   if (!isLate) {

@@ -69,3 +69,10 @@ test('a dead delivery and one that waits count until they ended, or until now', 
     because: 'the endpoint has not taken it yet: 1 attempt failed (503)',
   })
 })
+
+test('how late an amendment is counts from its arrival at the bridge', () => {
+  const amended = facts({ kind: 'amendment' })
+  expect(journeyVerdict(amended, spansOf(amended, 10_000).spans).text).toMatch(
+    / from its arrival at the bridge to /,
+  )
+})
