@@ -209,6 +209,26 @@ describe.skipIf(!hasTool('chromium', 'chromium'))('the screens of items, days an
     expect(today).toMatch(/not finished/)
   })
 
+  it('today is that of the upstream also before the leader has written its first report', async () => {
+    await openSignedIn(page, '/console/status', ADMIN_TOKEN)
+    await untilShown(page, '[aria-label=Upstream]', 'answers')
+    await page.evaluate(`(() => {
+      const real = window.fetch
+      window.fetch = async (url, options) =>
+        String(url).startsWith('/v1/report') ? new Response('{"data":[]}') : real(url, options)
+    })()`)
+    await page.click('.bar a[href="/console/day"]')
+    await untilShown(page, 'main', 'The bridge has no report on')
+    const date = new Date(sandbox.marketNow())
+    const words = new Intl.DateTimeFormat('en-GB', {
+      day: 'numeric',
+      month: 'long',
+      year: 'numeric',
+      timeZone: 'Europe/London',
+    })
+    expect(await shownText(page, 'h1')).toContain(words.format(date))
+  })
+
   it('a day without a report is marked in the calendar, whose first day names its month', async () => {
     await openSignedIn(page, '/console/day', ADMIN_TOKEN)
     await page.click('a[rel=prev]')

@@ -53,11 +53,13 @@ const timeWords: TimeWords = {
 /** The screen. The id of the route is a date, `YYYY-MM-DD`; without one it is today in London. */
 export function DayScreen({ route: { id } }: ScreenProps): ComponentChildren {
   const { router, clock, api, status } = useConsole()
-  const open = useStore(status.reported).status?.gaps ?? null
+  const reported = useStore(status.reported).status
+  const open = reported?.gaps ?? null
   const report = useAnswer('GET /v1/report', { with: { days: KEPT_DAYS } }, REPORT_EVERY_MS)
   const days = (report.value?.data ?? []).map((day) => withOpenGaps(day, open, dateOf))
-  // The upstream's day, which the leader has in its report: its clock counts, not ours.
-  const today = days.at(-1)?.date ?? londonTime(clock.now() + api.aheadMs()).date
+  // The upstream's day, by its clock, not ours. The leader's first report comes after a minute.
+  const upstreamMs = clock.now() + api.aheadMs() + (reported?.upstream.aheadMs ?? 0)
+  const today = days.at(-1)?.date ?? londonTime(upstreamMs).date
   const date = id ?? today
   useTitle(`Day ${date}`)
   const go = (by: number): void => router.go(hrefOf('day', shifted(date, by)))
