@@ -117,11 +117,18 @@ function readOfBoth(context: StepContext, earlier: UpstreamRange, later: Upstrea
   return { ...read, gaps: [earlier, ...read.gaps], countedFromMs: earlier.fromMs }
 }
 
-/** The next day of the backfill, oldest first: up to midnight UTC or to the end of its range. */
-export function nextBackfillDay(backfill: Backfill): UpstreamRange {
+/** The next day of the backfill, oldest first: up to midnight UTC or to the end of its range; and the page to begin with. */
+export function nextBackfillDay(backfill: Backfill): UpstreamRange & { pageCursor: string | null } {
   const [{ fromMs, toMs }] = leftOf(backfill)
   const midnightMs = (Math.floor(fromMs / DAY_MS) + 1) * DAY_MS
-  return { fromMs, toMs: Math.min(midnightMs, toMs) }
+  const { next } = backfill
+  const pageCursor = next?.fromMs === fromMs ? next.pageCursor : null
+  return { fromMs, toMs: Math.min(midnightMs, toMs), pageCursor }
+}
+
+/** The backfill with the first page of its day as the next one. */
+export function fromFirstBackfillPage({ next: _, ...backfill }: Backfill): Backfill {
+  return backfill
 }
 
 /** The ranges that the backfill has not read yet, the oldest first. */

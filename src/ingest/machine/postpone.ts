@@ -9,7 +9,7 @@ import type { Gap } from '../../core/event.ts'
 import { type OpenGap, type ScheduledRescan, timesOf } from '../writer-state/head.ts'
 import { dayAfterFailure } from './daily-reconciliation.ts'
 import { restartsAtFirstPage } from './failure.ts'
-import { leftOf, type UpstreamRange } from './first-start.ts'
+import { fromFirstBackfillPage, leftOf, type UpstreamRange } from './first-start.ts'
 import { gapOf, type HeadPatch, newGap, publish } from './publish.ts'
 import type { PageScan, StepContext } from './state.ts'
 
@@ -43,7 +43,9 @@ export function postponeBackfill(context: StepContext, scan: PageScan, retryMs: 
   const waitMs = Math.min(LONGEST_GAP_RETRY_MS, retryMs * 2 ** (state.backfillFailures - 1))
   state.backfillRetryMs = nowMs + waitMs
   if (backfill === null || state.backfillFailures < BACKFILL_ATTEMPTS) {
-    if (scan.fetched.length + scan.rejected.length > 0) publish(context, fetchedBy(scan))
+    const last: HeadPatch = backfill?.next === undefined ? {} : { backfill: fromFirstBackfillPage(backfill) }
+    const isNew = scan.fetched.length + scan.rejected.length > 0 || last.backfill !== undefined
+    if (isNew) publish(context, { ...fetchedBy(scan), last })
     return
   }
   state.backfillFailures = 0

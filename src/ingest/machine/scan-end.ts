@@ -5,7 +5,7 @@
  */
 import type { DayWalk } from '../../core/calendar/day-record.ts'
 import { type OpenGap, timesOf } from '../writer-state/head.ts'
-import type { UpstreamRange } from './first-start.ts'
+import { fromFirstBackfillPage, type UpstreamRange } from './first-start.ts'
 import {
   closed,
   fetchedBy,
@@ -143,7 +143,20 @@ function publishBackfill(context: StepContext, scan: PageScan): void {
   const doneToMs = scan.toMs ?? untilMs
   context.state.backfillFailures = 0
   const isDone = backfill === null || doneToMs >= untilMs
-  publish(context, { ...fetchedBy(scan), last: { backfill: isDone ? null : { ...backfill, doneToMs } } })
+  const left = isDone ? null : { ...fromFirstBackfillPage(backfill), doneToMs }
+  publish(context, { ...fetchedBy(scan), last: { backfill: left } })
+}
+
+/**
+ * Publishes what the backfill has read of its day before this process stops, with the page to go on with: a restart reads
+ * none of it again. Not while other commits are under way, which the stop would have to wait for.
+ */
+export function keepBackfillPage(context: StepContext): void {
+  const { scan, head, queue } = context.state
+  const { backfill } = head
+  if (scan?.kind !== 'backfill' || scan.pageCursor === null || backfill === null || queue.length > 0) return
+  const next = { fromMs: scan.fromMs, pageCursor: scan.pageCursor }
+  publish(context, { ...fetchedBy(scan), last: { backfill: { ...backfill, next } } })
 }
 
 /** Marks the day as complete. A scan from its first page that also read the range of the next scheduled re-scan replaces it. */

@@ -16,6 +16,7 @@ import { answerPoll } from './poll.ts'
 import { sightingsOf } from './present.ts'
 import { enqueue } from './publish.ts'
 import { compareQuota } from './quota-drift.ts'
+import { keepBackfillPage } from './scan-end.ts'
 import type {
   IngestConfig,
   IngestState,
@@ -126,6 +127,8 @@ const breakDown: Cell<'broke'> = (context, { code }) => {
 }
 
 const release = (context: StepContext): void => {
+  keepBackfillPage(context)
+  flushQueue(context)
   context.state.name = 'releasing'
   context.actions.push({ type: 'abandon' })
   if (!context.state.committing) context.actions.push({ type: 'release' })
@@ -204,9 +207,12 @@ const goOn = (context: StepContext): void => {
   flushQueue(context)
 }
 
+/** Items of one stop may need several commits. */
 const finishRelease: Cell<'committed'> = (context) => {
+  context.state.queue = context.state.queue.slice(1)
   context.state.committing = false
-  context.actions.push({ type: 'release' })
+  flushQueue(context)
+  if (!context.state.committing) context.actions.push({ type: 'release' })
 }
 
 const idle: Row = {

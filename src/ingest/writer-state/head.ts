@@ -29,6 +29,8 @@ export interface Backfill {
   untilMs: number
   /** Not read: it lies between the ranges of two clocks of which either may be right. */
   skip?: { fromMs: number; toMs: number }
+  /** The page with which the day that begins at `fromMs` goes on after a stop; absent: it begins with its first page. */
+  next?: { fromMs: number; pageCursor: string }
 }
 
 /** A pending overlap re-scan after a burst: it finds items that arrived behind the cursor. */
