@@ -47,7 +47,8 @@ const PICTURES: readonly Picture[] = [
   { name: 'overview', path: '/console/', shown: 'Is it working', quota: 'demo' },
   { name: 'feed', path: '/console/feed', shown: 'Live feed', quota: 'demo' },
   { name: 'status', path: '/console/status', shown: 'Open gaps', quota: 'demo' },
-  { name: 'day', path: '/console/day/2026-02-02', shown: 'Calendar', quota: 'plan' },
+  // The leader has written its report by then.
+  { name: 'day', path: '/console/day', shown: 'In figures', quota: 'demo' },
   { name: 'quota', path: '/console/quota', shown: 'Other plans', quota: 'plan' },
 ]
 
