@@ -122,7 +122,10 @@ async function start(context: StartContext) {
     running: () => !context.stopping.aborted,
   }
   const readiness = createReadiness(checks, context.logger, () => pauses.current !== null)
-  const metrics = scrapedMetrics(context, storage, { readiness, webhooks, ingest })
+  const metrics = scrapedMetrics(context, storage, {
+    ...{ readiness, webhooks, ingest },
+    certificate: () => publicListener.certificate(),
+  })
   ops.serve({ readiness, metrics })
   const areas = faultAreas({ ...context, storage, ingest, access, webhooks })
   context.roles.push(

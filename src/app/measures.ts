@@ -1,7 +1,7 @@
 /**
  * Measures, at each scrape, what does not happen by itself: readiness, the replica, deliveries, files and the disk.
  */
-import { readFileSync, statfsSync, statSync } from 'node:fs'
+import { statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PublishedDay } from '../archive/days.ts'
 import type { OpsOptions } from '../http/ops.ts'
@@ -22,13 +22,15 @@ export interface Measured {
   readiness: () => Health
   webhooks: { measure(): void } | null
   ingest: Pick<Ingest, 'days'> | null
+  /** The certificate of the public listener that is in use, PEM; null without TLS. */
+  certificate: () => string | null
 }
 
 /** The metrics, with their gauges measured at each scrape. */
 export function scrapedMetrics(
   context: StartContext,
   storage: Storage,
-  { readiness, webhooks, ingest }: Measured,
+  { readiness, webhooks, ingest, certificate }: Measured,
 ): OpsOptions['metrics'] {
   const { metrics, tracing } = context
   const measure = (): void => {
@@ -38,7 +40,7 @@ export function scrapedMetrics(
     measureReplica(context, storage)
     metrics.itemsRejectedKept.set(known(() => storage.log.rejectedKept?.() ?? null))
     measureDisk(context)
-    measureCertificates(context, storage)
+    measureCertificates(context, storage, certificate())
     measureDays(context, ingest?.days() ?? null)
     webhooks?.measure()
   }
@@ -85,15 +87,15 @@ function measureDisk({ metrics, settings: { dataDir } }: StartContext): void {
   }
 }
 
-/** The listener's file is read each time: the listener takes a new one into use while it runs. */
+/** Those in use: a renewed file that cannot be used changes nothing. */
 function measureCertificates(
-  { metrics, settings: { httpTls } }: StartContext,
+  { metrics }: StartContext,
   { credentials }: Pick<Storage, 'credentials'>,
+  ofListener: string | null,
 ): void {
   const ofKafka = credentials?.current.tls
   const expiry = (pem: string | null | undefined): number | null =>
     known(() => earliestExpiryMs(pem ?? '') / 1000)
-  const ofListener = httpTls === null ? null : known(() => readFileSync(httpTls.certFile, 'utf8'))
   metrics.certificateExpiry.set({ certificate: 'http' }, expiry(ofListener))
   metrics.certificateExpiry.set({ certificate: 'kafka_ca' }, expiry(ofKafka?.ca))
   metrics.certificateExpiry.set({ certificate: 'kafka_client' }, expiry(ofKafka?.cert))

@@ -23,6 +23,8 @@ const MOST_WAITING = 1000
 const AT_ONCE = 100
 /** Between two tries to write what waits. */
 const RETRY: Backoff = { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0.2 }
+/** What is kept of the header `X-Request-Id`. */
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
 /** How long a stopping process waits for entries to be written. */
 const STOP_MS = 3000
 
@@ -134,7 +136,7 @@ export class AuditRecorder implements Audit {
       },
       isOperator: seesAllTenants,
       address: addressText(addressOf(request)?.key ?? ''),
-      requestId: null,
+      requestId: requestIdOf(request),
       target: change.target,
       tenant: change.tenant,
       ...recordedChange(change.before ?? {}, change.after ?? {}),
@@ -190,4 +192,10 @@ function endOf(error: unknown): [AuditOutcome, string] {
   if (isBridgeError(error, 'log_unavailable')) return ['unknown', error.code]
   const isKnown = error instanceof HttpProblem || error instanceof BridgeError
   return ['failed', isKnown ? error.code : 'internal']
+}
+
+/** The id that the client, or a proxy before the bridge, has given the request; null where it is none that can be shown. */
+function requestIdOf({ headers }: IncomingMessage): string | null {
+  const id = headers['x-request-id']
+  return typeof id === 'string' && REQUEST_ID.test(id) ? id : null
 }

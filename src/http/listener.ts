@@ -49,6 +49,8 @@ export interface Listener {
   /** e.g. `http://127.0.0.1:8080`. */
   readonly url: string
   readonly port: number
+  /** The certificate that new connections get, PEM with its chain; null on plain HTTP. */
+  certificate(): string | null
   /**
    * Refuses new requests with 503, lets answers under way and connections that left HTTP end for at most `budgetMs`,
    * then closes every connection. Callable twice.
@@ -83,7 +85,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
   }
   let closed: Promise<void> | null = null
   const closeAll = async (budgetMs: number): Promise<void> => {
-    unfollow()
+    certificate.end()
     if (busy.size === 0) quiet.resolve()
     const cancel = options.clock.after(budgetMs, quiet.resolve)
     await quiet.promise
@@ -160,11 +162,12 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     throw cannotListen(error as NodeJS.ErrnoException, options)
   }
   server.on('error', (error) => options.logger.error('http.accept_failed', { error }))
-  const unfollow = followTlsFiles(server, tls, options)
+  const certificate = followTlsFiles(server, tls, options)
   const { port } = server.address() as AddressInfo
   return {
     url: `http${tls === null ? '' : 's'}://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
     port,
+    certificate: () => certificate.cert,
     close(budgetMs) {
       closed ??= closeAll(budgetMs)
       return closed

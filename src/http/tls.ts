@@ -22,6 +22,14 @@ interface Certificate {
   key: string
 }
 
+/** The certificate that new connections get. */
+export interface UsedCertificate {
+  /** PEM, with its chain; null on plain HTTP. */
+  readonly cert: string | null
+  /** Stops looking at the files. */
+  end(): void
+}
+
 /** As for the headers of a request. */
 const HANDSHAKE_TIMEOUT_MS = 10_000
 
@@ -45,29 +53,28 @@ export function createListenerServer(
   return server as unknown as Server
 }
 
-/**
- * Takes changed files into use until the returned function is called: every few seconds, and at SIGHUP. Files that do not fit
- * are logged and left.
- */
+/** Takes changed files into use until it is ended: every few seconds, and at SIGHUP. Files that do not fit are logged and left. */
 export function followTlsFiles(
   server: Server,
   files: TlsFiles | null,
   { clock, logger }: { clock: Clock; logger: Logger },
-): () => void {
-  if (files === null || !(server instanceof TlsServer)) return () => undefined
+): UsedCertificate {
+  if (files === null || !(server instanceof TlsServer)) return { cert: null, end: () => undefined }
   const ended = new AbortController()
+  const used = { cert: read(files).cert, end: () => ended.abort() }
   const followed = {
     paths: [files.certFile, files.keyFile],
     texts: null,
     read: (seen: ReadSeen) => read(files, seen),
     take(certificate: Certificate) {
       server.setSecureContext(certificate)
+      used.cert = certificate.cert
       logger.info('http.certificate_reloaded')
     },
     refuse: (error: unknown) => logger.error('http.certificate_refused', { error }),
   }
   void followFiles(followed, clock, ended.signal)
-  return () => ended.abort()
+  return used
 }
 
 function read({ certFile, keyFile }: TlsFiles, readFile: ReadSeen = readText): Certificate {

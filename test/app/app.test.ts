@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
@@ -105,10 +105,16 @@ test('a scrape says when the certificate of the listener expires', async () => {
   const { cert, certFile, keyFile } = await (await createAuthority(directory.path)).issue('listener')
   const files = { BRIDGE_HTTP_TLS_CERT_FILE: certFile, BRIDGE_HTTP_TLS_KEY_FILE: keyFile }
   const app = await startApp(settingsOf(directory.path, { http: 0, ops: 0 }, files), parts)
-  const scrape = await (await fetch(`${app.ready.ops}/metrics`)).text()
-  const [, shown] =
-    /^bridge_tls_certificate_expiry_timestamp_seconds\{certificate="http"\} (.+)$/m.exec(scrape) ?? []
-  expect(Number(shown)).toBe(Date.parse(new X509Certificate(cert).validTo) / 1000)
-  expect(scrape).not.toMatch(/certificate="kafka/)
+  const scrape = async () => (await fetch(`${app.ready.ops}/metrics`)).text()
+  const expires = /^bridge_tls_certificate_expiry_timestamp_seconds\{certificate="http"\} (.+)$/m
+  const shown = async (): Promise<number> => Number(expires.exec(await scrape())?.[1])
+  const usedMs = Date.parse(new X509Certificate(cert).validTo)
+  expect(await shown()).toBe(usedMs / 1000)
+  expect(await scrape()).not.toMatch(/certificate="kafka/)
+  // What cannot be used, or is gone, leaves the certificate that clients get.
+  for (const change of [() => writeFileSync(certFile, 'no certificate'), () => rmSync(certFile)]) {
+    change()
+    expect(await shown()).toBe(usedMs / 1000)
+  }
   await app.runUntil(AbortSignal.abort())
 })

@@ -11,7 +11,7 @@ import { until } from '../support/http/api-server.ts'
 import { keepingLogger } from '../support/keeping-logger.ts'
 import { createManualClock } from '../support/time/manual-clock.ts'
 
-const request = { method: 'POST', url: '/v1/things' } as IncomingMessage
+const request = { method: 'POST', url: '/v1/things', headers: {} } as IncomingMessage
 
 /** A recorder whose journal works or not, and what the journal has. */
 function world() {

@@ -40,7 +40,12 @@ const entrySchema = z.object({
       'The client address, of IPv6 the network of 64 bits, behind proxies as `BRIDGE_TRUSTED_PROXIES` says; null where it is not known. To a tenant that of the operator is null.',
     )
     .nullable(),
-  requestId: z.string().describe('Id of the request; null where it had none.').nullable(),
+  requestId: z
+    .string()
+    .describe(
+      'The header `X-Request-Id` of the request, 1 to 128 printable characters without blanks; null where it had none.',
+    )
+    .nullable(),
   target: z.string().describe('Id of what was changed; null where it has none.').nullable(),
   tenant: z.string().describe('Whose that is; null: of the whole bridge.').nullable(),
   before: facts.describe('The members that changed, as they were. Secrets are `[hidden]`.'),

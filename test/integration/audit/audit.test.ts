@@ -330,3 +330,15 @@ test('entries survive a restart, and secrets that are put under another key are 
   })
   expect((await ask('DELETE', `/v1/webhooks/${id}`, { token })).status).toBe(204)
 })
+
+test('the id that a client gives its request is kept, where it can be shown', async () => {
+  for (const [sent, kept] of [
+    ['4f1c-09', '4f1c-09'],
+    ['two words', null],
+    ['x'.repeat(129), null],
+  ]) {
+    const { id } = await deskToken()
+    await ask('DELETE', `/v1/tokens/${id}`, { headers: { 'x-request-id': sent } })
+    expect([sent, (await entryOf('token.deleted', id)).requestId]).toEqual([sent, kept])
+  }
+})

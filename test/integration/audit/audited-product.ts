@@ -14,6 +14,7 @@ export interface Entry {
   outcome: string
   code: string | null
   actor: { token: string; name: string | null; tenant: string; session: string | null }
+  requestId: string | null
   address: string | null
   target: string | null
   tenant: string | null
