@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { fillStore } from '../../../bench/archive.ts'
 import type { BridgeProcess } from '../../support/bridge-process.ts'
 import { bearer, eventually } from '../../support/http/api-client.ts'
+import { goal } from '../../support/quiet-machine.ts'
 import { startWithoutUpstream } from '../../support/webhooks/bridge-over-events.ts'
 import { type Attempt, wholeList } from '../../support/webhooks/webhook-lists.ts'
 import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
@@ -99,9 +100,9 @@ test('200 searches of one token leave the webhook catch-up and the pulls of anot
   }
   const figures = { share: middle(shares), pullMs: middle(pulls) }
   process.stderr.write(`${JSON.stringify({ ...figures, shares, worstPullMs: Math.max(...pulls) })}\n`)
-  // The goal is 0.8, and 0.91 to 0.98 was measured mostly. The 200 clients and other tests share the machine, whose 0.77 was
-  // seen: this guards against worse, and the unit test of the slices against what had been wrong.
-  expect(figures.share).toBeGreaterThanOrEqual(0.6)
+  // The 200 clients and other tests share the machine, whose 0.77 was seen: the unit test of the slices guards against what
+  // had been wrong.
+  expect(figures.share).toBeGreaterThanOrEqual(goal(0.8, 0.6))
   expect(figures.pullMs).toBeLessThanOrEqual(100)
 })
 
