@@ -4,6 +4,8 @@ import type { Mutant } from './mutant.ts'
 const machine = (name: string) => `src/ingest/machine/${name}.ts`
 const machineTest = (name: string, title: string) => ({ file: `test/ingest/machine/${name}.test.ts`, title })
 
+const orderTest = (title: string) => ({ file: 'test/ingest/orders.test.ts', title })
+
 /** Mutants of `src/ingest`, and of the upstream client by which it sends. */
 export const ingestMutants: readonly Mutant[] = [
   {
@@ -140,6 +142,43 @@ export const ingestMutants: readonly Mutant[] = [
       file: 'test/upstream/client.test.ts',
       title:
         'the unit is durable before the throttle grants a slot, and both happen before the request is sent',
+    },
+  },
+  {
+    name: 'pause-forgotten-with-the-lead',
+    file: machine('step'),
+    before: 'context.state = { ...initialState(), lastGoodPollMs, pausedSinceMs, ...clocks }',
+    after: 'context.state = { ...initialState(), lastGoodPollMs, ...clocks }',
+    breaks: 'A pause holds over each change of the lead.',
+    killedBy: orderTest('a leader that steps down campaigns again, and keeps a pause'),
+  },
+  {
+    name: 'order-over-a-retry-after',
+    file: machine('orders'),
+    before: "if (isAfter429 && nowMs < blockedUntilMs) return { why: 'throttled', untilMs: blockedUntilMs }",
+    after: '',
+    breaks: 'No order of an operator sends a request before the wait after a 429 is over.',
+    killedBy: orderTest(
+      'the order %j sends nothing while polling is paused, after a 429 before its wait is over, and without a unit',
+    ),
+  },
+  {
+    name: 'complete-day-pending-by-order',
+    file: machine('daily-reconciliation'),
+    before: '? { ...walk, ...anew, retryMs: nowMs }',
+    after: "? { ...anew, state: 'owed', atMs: nowMs, readMs: nowMs }",
+    breaks: 'A day that counts as complete stays so while it is read again.',
+    killedBy: orderTest('a complete day is read again from its first page, and stays complete meanwhile'),
+  },
+  {
+    name: 'backfill-page-dropped-at-stop',
+    file: machine('scan-end'),
+    before: 'publish(context, { ...fetchedBy(scan), last: { backfill: { ...backfill, next } } })',
+    after: 'publish(context, { ...fetchedBy(scan), last: { backfill } })',
+    breaks: 'A restart in the middle of a backfill reads no page again.',
+    killedBy: {
+      file: 'test/ingest/backfill-restarts.test.ts',
+      title: 'a stop in the middle of a day of the backfill costs no page, and no item is lost or repeated',
     },
   },
 ]
