@@ -20,6 +20,11 @@ const LATER_MS = NOW_MS + 900_000
 const POLL: Order = { what: 'poll' }
 const GAP: Order = { what: 'gap', id: 'mk1' }
 const DAY: Order = { what: 'day', date: '2026-01-05' }
+const ORDERS = [
+  ['poll', POLL, 'poll'],
+  ['gap', GAP, 'fill'],
+  ['day', DAY, 'sweep'],
+] as const
 const SPENT = new Map([[NOW_MS - 60_000, { poll: 1_000_000_000 }]])
 
 const config = { ...ingestConfig(), dayWalks: reconciliationBudget(plans.advanced) }
@@ -70,13 +75,9 @@ function after(order: Order, before: Partial<IngestState> = {}) {
   return { requests, state, sent, refusal: orderRefusal({ state: given, config, nowMs: NOW_MS }, order) }
 }
 
-test.each([
-  [POLL, 'poll'],
-  [GAP, 'fill'],
-  [DAY, 'sweep'],
-] as const)(
-  'the order %j sends a request at once, also in the wait after a refused key or a failure',
-  (order, purpose) => {
+test.each(ORDERS)(
+  'the order %s sends a request at once, also in the wait after a refused key or a failure',
+  (_name, order, purpose) => {
     for (const upstream of ['ok', 'unauthorised', 'failing'] as const) {
       const blocked = { upstream, blockedUntilMs: LATER_MS, scansBlockedUntilMs: LATER_MS }
       expect(after(order, blocked)).toMatchObject({ requests: [purpose], refusal: null })
@@ -86,9 +87,9 @@ test.each([
   },
 )
 
-test.each([POLL, GAP, DAY])(
-  'the order %j sends nothing while polling is paused, after a 429 before its wait is over, and without a unit',
-  (order) => {
+test.each(ORDERS)(
+  'the order %s sends nothing while polling is paused, after a 429 before its wait is over, and without a unit',
+  (_name, order) => {
     expect(after(order, { pausedSinceMs: 1 })).toMatchObject({ requests: [], refusal: { why: 'paused' } })
     for (const upstream of ['throttled', 'quota'] as const) {
       const refusal = { why: 'throttled', untilMs: LATER_MS }
@@ -99,9 +100,9 @@ test.each([POLL, GAP, DAY])(
   },
 )
 
-test.each([POLL, GAP, DAY])(
-  'after a refused key the order %j goes on with the cursor, and only if that is refused again a poll without one follows',
-  (order) => {
+test.each(ORDERS)(
+  'after a refused key the order %s goes on with the cursor, and only if that is refused again a poll without one follows',
+  (_name, order) => {
     const refused = { upstream: 'unauthorised', cursorRefused: true, keyRefusalsInARow: 2 } as const
     const { state, sent } = after(order, refused)
     expect(sent.filter((action) => action.type === 'request')).not.toMatchObject([{ purpose: 'probe' }])

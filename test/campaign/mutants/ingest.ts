@@ -159,7 +159,7 @@ export const ingestMutants: readonly Mutant[] = [
     after: '',
     breaks: 'No order of an operator sends a request before the wait after a 429 is over.',
     killedBy: orderTest(
-      'the order %j sends nothing while polling is paused, after a 429 before its wait is over, and without a unit',
+      'the order %s sends nothing while polling is paused, after a 429 before its wait is over, and without a unit',
     ),
   },
   {
