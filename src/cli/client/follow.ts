@@ -22,6 +22,8 @@ export interface FollowOptions {
   context: CommandContext
   /** Ends the following. */
   signal: AbortSignal
+  /** Said once the first connection stands; absent: that the stream is followed, and how to end that. */
+  begin?: string
   /** The next message is read when its promise resolves; a rejection ends the following. */
   onMessage: (message: ShownMessage) => void | Promise<void>
 }
@@ -43,6 +45,7 @@ const words: RefusalWords = {
  */
 export async function followStream(options: FollowOptions): Promise<string | null> {
   const { target, selection, signal, onMessage } = options
+  const { begin = `following ${target.url}; Ctrl-C ends it` } = options
   const { clock, chance, stderr } = options.context
   const { url, token } = target
   const stream = connect({ url, token, ...selection.subscription, signal, clock, chance })
@@ -51,7 +54,7 @@ export async function followStream(options: FollowOptions): Promise<string | nul
     for await (const message of stream) {
       switch (message.type) {
         case 'connected':
-          stderr(hasConnected ? `connected again to ${url}` : `following ${url}; Ctrl-C ends it`)
+          stderr(hasConnected ? `connected again to ${url}` : begin)
           hasConnected = true
           break
         case 'disconnected':

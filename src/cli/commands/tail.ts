@@ -55,8 +55,10 @@ export const tailCommand = command(SPEC, async ({ values }, context) => {
   const since = sinceLine(values)
   if (since !== null) stderr(since)
   const hasStart = [values.after, values.since, values.tail].some((given) => given !== undefined)
+  const target = targetOf(values, context.env)
   const cursor = await followStream({
-    target: targetOf(values, context.env),
+    target,
+    ...(endsLive && { begin: `reading what ${target.url} has` }),
     selection: streamSelection(endsLive && !hasStart ? { ...values, tail: LAST } : values),
     context,
     signal: AbortSignal.any([context.signal, context.outputGone, isOver.signal]),

@@ -75,6 +75,7 @@ describe('the output of tail', () => {
     expect(await since.ended).toBeNull()
     expect(since.stdout).toEqual(last.stdout.slice(4))
     expect(since.stderr[0]).toBe('from 2026-01-06T07:00:35Z, in London 2026-01-06T07:00:35+00:00')
+    expect(last.stderr[0]).toBe(`reading what ${api.url} has`)
     expect(last.stderr.at(-1)).toMatch(/^stopped; --after \S+ goes on from here$/)
   })
 
