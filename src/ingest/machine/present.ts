@@ -65,13 +65,14 @@ export function isPresentKnown(state: Clocks): boolean {
 }
 
 /**
- * The earliest that upstream's present may be by two clocks that disagree: what lies ahead of it may be stamped ahead. Not by
- * one that most items of a page are ahead of; `times` are those of the page.
+ * The earliest that upstream's present may be: what lies ahead of it may be stamped ahead. By `Date` where our clock is close to
+ * it: upstream stamps items by that clock, and ours may be minutes fast. Not by a clock that most items of a page are ahead of;
+ * `times` are those of the page.
  */
 export function earliestPresentMs(context: StepContext, times: readonly number[] = []): number {
   const { state } = context
   const present = presentMs(context)
-  if (!state.hasDate || doClocksAgree(state)) return present
+  if (!state.hasDate) return present
   const earliestMs = Math.min(present, ...clocksMs(context))
   const ahead = times.filter((timeMs) => isAhead(timeMs, earliestMs)).length
   return ahead >= FEWEST_OF_PAGE && ahead > times.length / 2 ? present : earliestMs

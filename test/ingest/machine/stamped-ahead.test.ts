@@ -62,6 +62,10 @@ describe('an item stamped in the future', () => {
 
   it.each([
     ['our clock is right', {}],
+    ['our clock is a minute fast', { clockOffMs: 60_000 }],
+    ['our clock is five minutes fast', { clockOffMs: 300_000 }],
+    ['our clock is five minutes slow', { clockOffMs: -300_000 }],
+    ['our clock is three hours slow', { clockOffMs: -3 * HOUR }],
     ['our clock is three hours fast', { clockOffMs: 3 * HOUR }],
     ['our clock is nine months fast, as beside a sandbox', { clockOffMs: 270 * DAY }],
     ['our clock is nine months slow', { clockOffMs: -270 * DAY }],
