@@ -3,7 +3,13 @@ import { isoMillis } from '../core/dates.ts'
 import { readOrder } from '../http/schemas/leader-order.ts'
 import { type Clock, sleep } from '../lifecycle/clock.ts'
 import { encodeReply, type LeaderReply, refused } from '../upstream/leader-reply.ts'
-import { type IngestConfig, isInformed, type Order, type OrderRefusal } from './machine/state.ts'
+import {
+  type IngestConfig,
+  isInformed,
+  type Order,
+  type OrderRefusal,
+  type StateName,
+} from './machine/state.ts'
 import type { Poller } from './poller/poller.ts'
 
 /** What the orders are carried out with. */
@@ -15,10 +21,13 @@ export interface OrderParts {
   clock: Clock
 }
 
+/** States of a leader that carries out no order: it will, or the next one does. */
+const UNREADY: readonly StateName[] = ['claiming', 'catching-up', 'releasing']
 /** Pause between two looks at the poller. */
 const LOOK_MS = 50
 /** How long a leader that is to step down may finish a request and its commits: without that the unit would be lost. */
 const FINISH_MS = 5_000
+const NO_CLIENT = refused(503, 'the client no longer waits for this request', null, null)
 
 /** The encoded reply, once this process leads. `asked` aborts when nobody waits for it any more. */
 export async function answerOrder(parts: OrderParts, request: string, asked: AbortSignal): Promise<string> {
@@ -26,8 +35,7 @@ export async function answerOrder(parts: OrderParts, request: string, asked: Abo
   const order = readOrder(request)
   while (!asked.aborted) {
     const { state, leaderSinceMs } = poller
-    const isReady = state.name !== 'claiming' && state.name !== 'catching-up'
-    if (isReady && isInformed(state, leaderSinceMs)) {
+    if (!UNREADY.includes(state.name) && isInformed(state, leaderSinceMs)) {
       if (order === null) break
       return encodeReply(
         order.what === 'step_down'
@@ -37,10 +45,11 @@ export async function answerOrder(parts: OrderParts, request: string, asked: Abo
     }
     await sleep(clock, LOOK_MS, asked)
   }
-  const message = asked.aborted
-    ? 'the client no longer waits for this request'
-    : 'the leader runs a version that does not know this order'
-  return encodeReply(refused(503, message, null, null))
+  return encodeReply(
+    asked.aborted
+      ? NO_CLIENT
+      : refused(503, 'the leader runs a version that does not know this order', null, null),
+  )
 }
 
 async function stepDown(
@@ -54,6 +63,7 @@ async function stepDown(
   if (leader !== processId) return refused(409, 'another node leads by now', 'Look at bridge nodes.', null)
   const endMs = clock.now() + FINISH_MS
   while (!isIdle(poller) && clock.now() < endMs && !asked.aborted) await sleep(clock, LOOK_MS, asked)
+  if (asked.aborted) return NO_CLIENT
   poller.stepDown()
   return done({ node: processId })
 }

@@ -210,6 +210,16 @@ test('a leader that steps down campaigns again, and keeps a pause', () => {
   expect(state).toMatchObject({ name: 'standby', pausedSinceMs: 5 })
 })
 
+test.each(['claiming', 'catching-up'] as const)(
+  'a leader whose write failed while it was to step down leaves the lead too: %s',
+  (name) => {
+    const given = { ...initialState(), name, lastSeenMs: NOW_MS }
+    const { state, actions } = step(given, { type: 'step_down_ordered', nowMs: NOW_MS }, config)
+    expect(actions).toContainEqual({ type: 'campaign', waitMs: 10_000 })
+    expect(state.name).toBe('standby')
+  },
+)
+
 /** The reply of a leader in that state to an order. */
 async function replyTo(text: string, before: Partial<IngestState> = {}, more: Partial<OrderParts> = {}) {
   const clock = createManualClock(NOW_MS)
@@ -253,6 +263,55 @@ test('nobody answers for a process that does not lead yet, and the wait ends wit
   const parts = { poller, processId: 'host:7', config: { isShared: true }, clock }
   const answer = await answerOrder(parts, orderText(POLL), AbortSignal.abort())
   expect(decodeReply(answer)?.status).toBe(503)
+})
+
+test.each([orderText(POLL), orderText(GAP), orderText({ what: 'step_down', leader: 'host:7' })])(
+  'a process that is stopping answers no order, which the next leader carries out: %s',
+  async (text) => {
+    const clock = createManualClock(NOW_MS)
+    const asked = new AbortController()
+    const given: string[] = []
+    const poller: OrderParts['poller'] = {
+      state: leading({ name: 'releasing', committing: true }),
+      leaderSinceMs: 1,
+      order: ({ what }) => {
+        given.push(what)
+        return null
+      },
+      stepDown: () => void given.push('step_down'),
+    }
+    const answer = answerOrder(
+      { poller, processId: 'host:7', config: { isShared: true }, clock },
+      text,
+      asked.signal,
+    )
+    for (let waitedMs = 0; waitedMs < 6000; waitedMs += 50) {
+      clock.advance(50)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    asked.abort()
+    expect(decodeReply(await answer)).toMatchObject({ status: 503 })
+    expect(given).toEqual([])
+  },
+)
+
+test('a leader does not step down once nobody waits for it', async () => {
+  const clock = createManualClock(NOW_MS)
+  const asked = new AbortController()
+  let down = 0
+  const poller: OrderParts['poller'] = {
+    ...{ state: leading({ committing: true }), leaderSinceMs: 1, order: () => null },
+    stepDown: () => {
+      down += 1
+    },
+  }
+  const order = orderText({ what: 'step_down', leader: 'host:7' })
+  const parts = { poller, processId: 'host:7', config: { isShared: true }, clock }
+  const answer = answerOrder(parts, order, asked.signal)
+  clock.advance(50)
+  asked.abort()
+  expect(decodeReply(await answer)).toMatchObject({ status: 503 })
+  expect(down).toBe(0)
 })
 
 test('the named leader steps down, no other, and none where nobody else can lead', async () => {

@@ -254,8 +254,14 @@ const leading: Row = {
 /** What each input does in each state. The four leading states share a row; they differ only in the active scan. */
 export const transitions: Record<StateName, Row> = {
   standby: { ...idle, started: campaign, elected: claim },
-  claiming: { ...idle, claimed: takeOver, broke: breakDown, lost: campaign },
-  'catching-up': { ...idle, replicated: beginPolling, broke: breakDown, lost: campaign },
+  claiming: { ...idle, claimed: takeOver, broke: breakDown, lost: campaign, step_down_ordered: stepDown },
+  'catching-up': {
+    ...idle,
+    replicated: beginPolling,
+    broke: breakDown,
+    lost: campaign,
+    step_down_ordered: stepDown,
+  },
   polling: leading,
   filling: leading,
   rescanning: leading,
