@@ -10,13 +10,13 @@ import type { ReadPage, StepContext } from './state.ts'
 /** Where no clock is known to be right, the present may be wrong by so much. Polls by date ask for as much more. */
 const MARGIN_MS = MINUTE_MS
 /**
- * How far the present may be wrong where both clocks are right, or upstream's `Date`, which goes by the clock that stamps
- * items. An item further ahead hides with its cursor whatever becomes visible before its time, so its cursor waits until that
- * time is surely over.
+ * An item further ahead hides with its cursor whatever becomes visible before its time, so its cursor waits until that time is
+ * surely over. The present may be wrong by so much where both clocks are right, or upstream's `Date`, which goes by the clock
+ * that stamps items.
  */
 const CURSOR_MARGIN_MS = 2000
 
-/** How far the present may be wrong, ms. */
+/** How long after its time an item is surely not ahead any more, ms. */
 function marginMs({ state }: StepContext): number {
   return doClocksAgree(state) || shownClock(state) === 'date' ? CURSOR_MARGIN_MS : MARGIN_MS
 }
@@ -57,7 +57,7 @@ export function usableCursor(
 ): string | null {
   const { state } = context
   observePoll(context, page, sinceMs)
-  const latestMs = earliestPresentMs(context, page.times) + marginMs(context)
+  const latestMs = earliestPresentMs(context, page.times) + CURSOR_MARGIN_MS
   const known = stillAhead(context)
   const ahead = page.times.filter((timeMs) => timeMs > latestMs || known.includes(timeMs))
   if (!isByDate) state.aheadMs = ahead

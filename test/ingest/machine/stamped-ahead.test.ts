@@ -62,13 +62,19 @@ describe('an item stamped in the future', () => {
 
   it.each([
     ['our clock is right', {}],
-    ['our clock is a minute fast', { clockOffMs: 60_000 }],
-    ['our clock is five minutes fast', { clockOffMs: 300_000 }],
-    ['our clock is five minutes slow', { clockOffMs: -300_000 }],
+    ['our clock is a minute fast', { clockOffMs: MINUTE }],
+    ['our clock is five minutes fast', { clockOffMs: 5 * MINUTE }],
+    ['our clock is five minutes slow', { clockOffMs: -5 * MINUTE }],
     ['our clock is three hours slow', { clockOffMs: -3 * HOUR }],
     ['our clock is three hours fast', { clockOffMs: 3 * HOUR }],
     ['our clock is nine months fast, as beside a sandbox', { clockOffMs: 270 * DAY }],
     ['our clock is nine months slow', { clockOffMs: -270 * DAY }],
+    ['upstream has no Date', { dateOffMs: null }],
+    ['Date is eleven minutes fast', { dateOffMs: 11 * MINUTE }],
+    ['Date is three hours fast', { dateOffMs: 3 * HOUR }],
+    ['Date is three hours slow', { dateOffMs: -3 * HOUR }],
+    ['Date is nine months fast', { dateOffMs: 270 * DAY }],
+    ['Date is nine months slow', { dateOffMs: -270 * DAY }],
   ])('by less than a minute hides nothing that comes before its time, where %s', (_name, options) => {
     const startMs = SEVEN + 2 * HOUR
     const ahead = burst('ahead', startMs, 6 * HOUR, 120).map((item) => ({
