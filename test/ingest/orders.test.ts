@@ -114,6 +114,31 @@ test.each(ORDERS)(
   },
 )
 
+test('the wait after a 429 to a proxied request also holds once a page that was under way has come', () => {
+  let { state } = step(
+    leading(),
+    { type: 'ordered', order: GAP, nowMs: NOW_MS },
+    { ...config, isShared: true },
+  )
+  const { head, ledger } = state
+  ;({ state } = step(state, { type: 'committed', writer: { head, ledger } as never, nowMs: NOW_MS }, config))
+  expect(state.request?.purpose).toBe('fill')
+  const timing = { startedMs: NOW_MS, endedMs: NOW_MS, serverMs: NOW_MS, sent: true }
+  const common = { spentMs: NOW_MS, ledger, nowMs: NOW_MS }
+  const outcome = { kind: 'too_many' as const, retryAfter: '60', ...timing }
+  ;({ state } = step(state, { type: 'proxied', outcome, ...common }, config))
+  const page = { fresh: [], guids: [], times: [], count: 0, duplicates: 0, rejected: [], warnings: [] }
+  const value = { ...page, nextCursor: 'p2', latestCursor: null, hasMore: undefined }
+  ;({ state } = step(
+    state,
+    { type: 'answered', answer: { kind: 'ok', value, ...timing }, ...common },
+    config,
+  ))
+  expect(state.blockedUntilMs).toBe(NOW_MS + 60_000)
+  const refusal = { why: 'throttled', untilMs: NOW_MS + 60_000 }
+  expect(orderRefusal({ state, config, nowMs: NOW_MS }, POLL)).toEqual(refusal)
+})
+
 test('a request without the cursor that is under way is judged as one', () => {
   const request = { purpose: 'probe', query: { pageSize: 100 }, startedMs: NOW_MS } as const
   const given = leading({ upstream: 'unauthorised', cursorRefused: true, request })

@@ -162,13 +162,16 @@ export function unblock({ state }: StepContext): void {
   state.upstream = 'ok'
 }
 
-/** Resets the failure counts of page scans after a good page. Polls that fail by themselves stay so. */
-export function unblockScans({ state }: StepContext): void {
+/**
+ * Resets the failure counts of page scans after a good page. Polls that fail by themselves stay so, and so does a 429 that a
+ * proxied request got while the page was under way.
+ */
+export function unblockScans({ state, nowMs }: StepContext): void {
   state.failedPagesInARow = 0
   state.scansBlockedUntilMs = 0
   state.keyRefusalsInARow = 0
   state.classifier = afterSuccess(state.classifier)
-  if (state.failuresInARow === 0) state.upstream = 'ok'
+  if (state.failuresInARow === 0 && nowMs >= state.blockedUntilMs) state.upstream = 'ok'
 }
 
 function consequenceOf(context: StepContext, failure: Failure & Timing): Consequence {
