@@ -259,7 +259,7 @@ function callOf(route: AnyRoute, options: CallOptions): RouteHandler {
   }
 }
 
-/** Whoever sends without a token, counted by address. */
+/** A client without a token, counted by its address. */
 function strangerAt({ remoteAddress = '' }: IncomingMessage['socket']): Sender {
   return { tokenId: `at ${remoteAddress}`, seesAllTenants: false }
 }

@@ -1,6 +1,5 @@
 /** A pause of polling on the embedded log, in real processes: kept over a restart, and after it nothing is missing. */
 import { expect, it } from 'vitest'
-import type { Status } from '../../src/api/routes/status.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts'
 import {
@@ -11,7 +10,8 @@ import {
   startBridge,
   temporaryDirectory,
 } from '../support/bridge-process.ts'
-import { eventually, getJson, pullAll } from '../support/http/api-client.ts'
+import { eventually, pullAll } from '../support/http/api-client.ts'
+import { statusOf } from '../support/product/bridge-status.ts'
 import { compare, expectComplete } from '../support/worlds/completeness.ts'
 
 /** A page of the plan lite has 50. */
@@ -102,10 +102,6 @@ function publish(sandbox: Sandbox, name: string, count: number): void {
       issuer: { name: 'Alpha' },
     })),
   )
-}
-
-function statusOf({ ready }: BridgeProcess): Promise<Status> {
-  return getJson<Status>(`${ready.http}/v1/status`)
 }
 
 async function opsText({ ready }: BridgeProcess, path: string): Promise<string> {

@@ -7,9 +7,10 @@ import type { Status } from '../../../src/api/routes/status.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { ADMIN_TOKEN, type BridgeProcess } from '../../support/bridge-process.ts'
-import { bearer, eventually, getJson } from '../../support/http/api-client.ts'
+import { bearer, eventually } from '../../support/http/api-client.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
 import { kafkaNodesOfTest } from '../../support/kafka/kafka-nodes.ts'
+import { statusOf } from '../../support/product/bridge-status.ts'
 import { openStream } from '../../support/streams/ws-client.ts'
 
 const brokers = await sharedBrokers()
@@ -121,10 +122,6 @@ describe.skipIf(brokers === null)('nodes on Kafka', () => {
     expect(Date.parse(again.leader.since ?? '')).toBeGreaterThan(Date.parse(before.leader.since ?? ''))
   })
 })
-
-function statusOf({ ready }: BridgeProcess): Promise<Status> {
-  return getJson<Status>(`${ready.http}/v1/status`)
-}
 
 /** How long ago the leader said what this status has of it, ms. */
 function ageMs({ asOf }: Status): number {

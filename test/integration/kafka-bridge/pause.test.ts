@@ -1,12 +1,12 @@
 /** A pause of polling on Kafka: asked of a follower, kept over a takeover, ended by the new leader. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Status } from '../../../src/api/routes/status.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { BridgeProcess } from '../../support/bridge-process.ts'
-import { bearer, eventually, getJson, pullAll } from '../../support/http/api-client.ts'
+import { bearer, eventually, pullAll } from '../../support/http/api-client.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
 import { kafkaNodesOfTest } from '../../support/kafka/kafka-nodes.ts'
+import { statusOf } from '../../support/product/bridge-status.ts'
 import { compare, expectComplete } from '../../support/worlds/completeness.ts'
 
 const brokers = await sharedBrokers()
@@ -92,10 +92,6 @@ function afterThreePolls(sandbox: Sandbox): Promise<unknown> {
     () => sandbox.marketNow(),
     (nowMs) => nowMs >= untilMs,
   )
-}
-
-function statusOf({ ready }: BridgeProcess): Promise<Status> {
-  return getJson<Status>(`${ready.http}/v1/status`)
 }
 
 async function metricsOf({ ready }: BridgeProcess): Promise<string> {

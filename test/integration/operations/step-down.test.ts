@@ -1,12 +1,12 @@
 /** An operator moves the lead on Kafka: any node takes the order, another node leads, and no announcement is lost or repeated. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Status } from '../../../src/api/routes/status.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import type { BridgeProcess } from '../../support/bridge-process.ts'
 import { bearer, eventually, getJson, pullAll } from '../../support/http/api-client.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
 import { kafkaNodesOfTest } from '../../support/kafka/kafka-nodes.ts'
+import { statusOf } from '../../support/product/bridge-status.ts'
 import { compare, expectComplete } from '../../support/worlds/completeness.ts'
 
 const brokers = await sharedBrokers()
@@ -74,8 +74,4 @@ describe.skipIf(brokers === null)('an order to step down on Kafka', () => {
 async function stepDown({ ready }: BridgeProcess): Promise<[status: number, body: unknown]> {
   const response = await fetch(`${ready.http}/v1/admin/leader/step-down`, { method: 'POST', headers: bearer })
   return [response.status, await response.json()]
-}
-
-function statusOf({ ready }: BridgeProcess): Promise<Status> {
-  return getJson<Status>(`${ready.http}/v1/status`)
 }
