@@ -80,6 +80,7 @@ export function describeLog(name: string, open: OpenLog): void {
           epoch: state.head.epoch,
           sequence: 0,
           cursor: null,
+          cursorTimeMs: null,
           latestTimeMs: 0,
           lastCleanPollMs: null,
           lastSpendMs: null,

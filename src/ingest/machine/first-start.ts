@@ -9,6 +9,7 @@ import { affordableBackfill } from '../../governor/schedule/backfill-budget.ts'
 import type { Backfill, FirstPage, OpenGap, UnsureStart } from '../writer-state/head.ts'
 import { skewsMs } from './present.ts'
 import { enqueue, newGap, publish } from './publish.ts'
+import { headOfCursor } from './stamped-ahead.ts'
 import type { ReadPage, StepContext } from './state.ts'
 
 /** Added to the end of a covered range: a bound in the future costs nothing, one too early would lose items. */
@@ -42,11 +43,11 @@ interface FirstRead {
 
 /** Starts polling and the backfill, as far as half of the quota left pays for it. What is older still stays an open gap. */
 export function takeFirstCursor(context: StepContext, answer: FirstAnswer): void {
-  const { page, pageCursor: cursor, startMs: lastCleanPollMs } = answer
+  const { page, pageCursor, startMs: lastCleanPollMs } = answer
   const { gaps, unsureStart, ...read } = firstRead(context, answer)
   const shown = firstPageOf(page, context.config.pageSize)
   const firstPage = { ...shown, ...(unsureStart !== undefined && { unsureStart }) }
-  const head = { cursor, lastCleanPollMs, ...read, firstPage }
+  const head = { ...headOfCursor(pageCursor, page), lastCleanPollMs, ...read, firstPage }
   if (gaps.length === 0) return enqueue(context, 'poll', { events: [], head })
   const opening: OpenGap[] = []
   for (const gap of gaps) {

@@ -46,7 +46,7 @@ export function nextJob(context: StepContext): void {
   flushQueue(context)
   if (state.committing) return
   if (state.pausedSinceMs !== null) return rest(context)
-  if (nowMs < state.blockedUntilMs) return wake(context, Math.min(state.blockedUntilMs, holdEndMs(state)))
+  if (nowMs < state.blockedUntilMs) return waitFor(context, state.blockedUntilMs)
   if (!config.pacing.mayRequest(state.ledger, nowMs)) {
     // The page of a scan cannot be paid either: asking for it postpones the scan.
     return state.scan === null ? waitForQuota(context) : nextPage(context, state.scan)
@@ -102,7 +102,7 @@ function continueScan(context: StepContext, scan: PageScan): void {
   const pageMs = Math.max(state.scansBlockedUntilMs, isTooSlowNow(context) ? state.nextPollMs : 0)
   if (nowMs >= pageMs) return nextPage(context, scan)
   const pollMs = state.nextPollMs + (scan.firstHead === null ? 0 : patienceMs(state))
-  if (nowMs < pollMs) return wake(context, Math.min(pageMs, pollMs, holdEndMs(state)))
+  if (nowMs < pollMs) return waitFor(context, Math.min(pageMs, pollMs))
   endHold(context, scan)
   flushQueue(context)
 }
@@ -119,6 +119,14 @@ function nextPage(context: StepContext, scan: PageScan): void {
   requestPage(context, scan)
   if (state.request === null) flushQueue(context)
   if (state.request === null && !state.committing) wake(context, nextDueMs(context))
+}
+
+/** Sets the timer. What a scan has fetched is published before a long wait, and that of a fill when its hold is over. */
+function waitFor(context: StepContext, untilMs: number): void {
+  const { state, nowMs } = context
+  if (state.scan !== null && untilMs > nowMs + HOLD_MS) publishHeld(context, state.scan)
+  flushQueue(context)
+  if (!state.committing) wake(context, Math.min(untilMs, holdEndMs(state)))
 }
 
 /** When the items of an unpublished fill are published at the latest. */

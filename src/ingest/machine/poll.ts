@@ -13,9 +13,9 @@ import { blockAfter, unblock } from './failure.ts'
 import { COVER_MARGIN_MS, takeFirstCursor } from './first-start.ts'
 import { correctNextPoll, isOtherClock, planNextPoll } from './next-poll.ts'
 import { addFetched, overflowCause, startScan, takeShared } from './page-scan.ts'
-import { isAhead, presentMs } from './present.ts'
+import { earliestPresentMs, isAhead, presentMs } from './present.ts'
 import { enqueue, newGap, publish } from './publish.ts'
-import { aheadPollOf, upperBoundMs, usableCursor } from './stamped-ahead.ts'
+import { aheadPollOf, endBeforePresentMs, headOfCursor, upperBoundMs, usableCursor } from './stamped-ahead.ts'
 import type { FetchedItem, IngestState, PageOutcome, ReadPage, StepContext } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
 import { upstreamTimesOf } from './upstream-clock.ts'
@@ -70,11 +70,19 @@ function pollQuery(context: StepContext): UpstreamListQuery {
   if (cursorRefused) return query
   const how = aheadPollOf(context)
   if (cursor !== null && how === 'by_cursor') return { ...query, sinceCursor: cursor }
-  const toMs = upperBoundMs(context)
+  const toMs = upperBoundMs(context, how)
   if (lastCleanPollMs === null || (latestTimeMs === 0 && toMs === undefined)) return query
-  const newestMs = latestTimeMs === 0 ? lastCleanPollMs : Math.min(lastCleanPollMs, latestTimeMs)
-  const marginMs = how === 'for_new_cursor' ? COVER_MARGIN_MS : FILL_MARGIN_MS
+  const polledMs = Math.min(lastCleanPollMs, earliestPresentMs(context) - sinceLastGoodMs(context))
+  const seenToMs = latestTimeMs === 0 ? polledMs : Math.min(polledMs, latestTimeMs)
+  const newestMs = Math.min(seenToMs, toMs ?? seenToMs)
+  const isShort = how === 'for_new_cursor' && newestMs === seenToMs
+  const marginMs = isShort ? COVER_MARGIN_MS : FILL_MARGIN_MS
   return { ...query, fromMs: newestMs - marginMs, ...(toMs !== undefined && { toMs }) }
+}
+
+/** The time since the last good poll, by our clock, ms: also right where the clock that dated it was not. */
+function sinceLastGoodMs({ state, nowMs }: StepContext): number {
+  return state.lastGoodPollMs === null ? 0 : Math.max(0, nowMs - state.lastGoodPollMs)
 }
 
 /** Handles the answer to a poll, or to the request for a new cursor. */
@@ -105,18 +113,23 @@ export function answerPoll(
     isRepeated: isRepeated(context, query, page),
   })
   const { earliestMs, latestMs } = upstreamTimesOf(state, answer)
-  const startMs = earliestMs - Math.max(0, answer.endedMs - answer.startedMs)
+  const beganMs = earliestMs - Math.max(0, answer.endedMs - answer.startedMs)
+  const lastCleanMs = lastCleanOf(context, beganMs, { lastGoodPollMs, sightingSkewMs })
+  const endMs = endBeforePresentMs(context, query)
+  const startMs = endMs === null ? beganMs : Math.max(lastCleanMs, Math.min(beganMs, endMs))
   const hasOtherClock = isOtherClock(context)
   if (hasOtherClock) correctNextPoll(context, answer.startedMs)
   // A poll may take longer than the interval: other pending work is done before the next one.
   state.nextPollMs = Math.max(state.nextPollMs, context.nowMs + 1)
+  // Not twice in a row: a `Date` that differs from answer to answer would spend the quota.
+  if (endMs !== null && !state.endedEarly) state.nextPollMs = context.nowMs + 1
+  state.endedEarly = endMs !== null
   const newestMs = plausibleTimes(context, page).reduce(
     (newest, timeMs) => Math.max(newest, timeMs),
-    latestMs,
+    Math.min(latestMs, endMs ?? latestMs),
   )
   const coveredToMs = newestMs + COVER_MARGIN_MS
   const { startedMs } = answer
-  const lastCleanMs = lastCleanOf(context, startMs, { lastGoodPollMs, sightingSkewMs })
   const polled: Polled = {
     ...{ query, page, pageCursor, startedMs, startMs, lastCleanMs },
     ...{ coveredToMs, hasOtherClock },
@@ -246,7 +259,7 @@ function takeNewCursor(context: StepContext, polled: Polled): void {
     rejected: page.rejected,
     opening: [gap],
     first: { openGaps: [...head.openGaps, gap] },
-    last: { cursor, lastCleanPollMs: startMs },
+    last: { ...headOfCursor(cursor, page), lastCleanPollMs: startMs },
   })
   context.actions.push({
     type: 'report',
@@ -282,7 +295,7 @@ function takeItems(context: StepContext, polled: Polled): void {
   const observed = { fromMs: lastCleanMs, toMs: startMs, items: page.fresh, overflowed }
   const unread = hasOtherClock ? null : learnFromPoll(context, observed)
   const first: NonNullable<PollerCommit['head']> = {
-    cursor,
+    ...(pageCursor !== null && headOfCursor(pageCursor, page)),
     lastCleanPollMs: startMs,
     ...savedProfile(context),
   }
@@ -292,7 +305,7 @@ function takeItems(context: StepContext, polled: Polled): void {
     remember(context, cursor)
     return startScan(context, {
       kind: 'fill',
-      fromMs: fillStart(context, page, lastCleanMs) - FILL_MARGIN_MS,
+      fromMs: fillStart(context, polled) - FILL_MARGIN_MS,
       toMs: null,
       coveredToMs,
       mustMeet: page.guids,
@@ -350,16 +363,19 @@ function isKnownOverflow(context: StepContext, query: UpstreamListQuery, page: R
 }
 
 /**
- * Where a fill begins, before its margin: at the earliest of the last clean poll, the newest published item and the oldest
- * item of the page, because no single clock is reliable. At most a day before the last clean poll, or before the middle one
- * of these items where it is older than that poll: then upstream's items follow another clock.
+ * Where a fill begins, before its margin: at the earliest of the last clean poll, the newest published item, the oldest item of
+ * the page and that of the cursor, because no single clock is reliable, and a cursor that was kept may hide late items behind
+ * what it lists. At most a day before the last clean poll, or before the middle one of these items where it is older than that
+ * poll: then upstream's items follow another clock.
  */
-function fillStart(context: StepContext, page: ReadPage, lastCleanMs: number): number {
-  const { latestTimeMs } = context.state.head
+function fillStart(context: StepContext, { query, page, lastCleanMs }: Polled): number {
+  const { latestTimeMs, cursorTimeMs } = context.state.head
   const times = plausibleTimes(context, page)
   const known = latestTimeMs === 0 ? times : [latestTimeMs, ...times]
   const middleMs = known.toSorted((one, other) => one - other)[known.length >> 1] ?? lastCleanMs
-  return Math.max(Math.min(lastCleanMs, ...known), Math.min(lastCleanMs, middleMs) - DAY_MS)
+  const cursorMs = query.sinceCursor === undefined ? null : cursorTimeMs
+  const earliestMs = Math.min(lastCleanMs, cursorMs ?? lastCleanMs, ...known)
+  return Math.max(earliestMs, Math.min(lastCleanMs, middleMs) - DAY_MS)
 }
 
 /** Times of the page's items, without those that are stamped ahead. */

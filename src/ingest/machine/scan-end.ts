@@ -81,11 +81,11 @@ export function publishUnfinished(context: StepContext, scan: PageScan, retryAtM
   context.state.scan = { ...scan, gapId: gap.id, fetched: [], rejected: [], published, firstHead: null }
 }
 
-/** Publishes a full commit of a scan whose gap is open; the scan goes on. */
+/** Publishes what a scan has fetched whose gap is open; the scan goes on, after a crash from its next page. */
 export function publishPart(context: StepContext, scan: PageScan): void {
   const found = leftOutByPoll(scan)
   const openGaps = context.state.head.openGaps.map((gap) =>
-    gap.id === scan.gapId ? { ...gap, found: gap.found + found } : gap,
+    gap.id === scan.gapId ? { ...goingOn(gap, scan), found: gap.found + found } : gap,
   )
   publish(context, {
     purpose: scan.purpose,
@@ -101,7 +101,7 @@ export function publishFetched(context: StepContext, scan: PageScan): void {
   const { fetched, rejected, published } = scan
   if (fetched.length + rejected.length === 0) return
   if (scan.gapId !== null) return publishPart(context, scan)
-  publish(context, fetchedBy(scan))
+  publish(context, { ...fetchedBy(scan), last: keptPage(context, scan) })
   context.state.scan = { ...scan, fetched: [], rejected: [], published: published + fetched.length }
 }
 
@@ -152,11 +152,16 @@ function publishBackfill(context: StepContext, scan: PageScan): void {
  * none of it again. Not while other commits are under way, which the stop would have to wait for.
  */
 export function keepBackfillPage(context: StepContext): void {
-  const { scan, head, queue } = context.state
-  const { backfill } = head
-  if (scan?.kind !== 'backfill' || scan.pageCursor === null || backfill === null || queue.length > 0) return
-  const next = { fromMs: scan.fromMs, pageCursor: scan.pageCursor }
-  publish(context, { ...fetchedBy(scan), last: { backfill: { ...backfill, next } } })
+  const { scan, queue } = context.state
+  if (scan?.kind !== 'backfill' || scan.pageCursor === null || queue.length > 0) return
+  publish(context, { ...fetchedBy(scan), last: keptPage(context, scan) })
+}
+
+/** The backfill with the page to go on with, for a scan of it whose earlier pages are published with this; nothing for others. */
+function keptPage({ state }: StepContext, { kind, fromMs, pageCursor }: PageScan): HeadPatch {
+  const { backfill } = state.head
+  if (kind !== 'backfill' || backfill === null || pageCursor === null) return {}
+  return { backfill: { ...backfill, next: { fromMs, pageCursor } } }
 }
 
 /** Marks the day as complete. A scan from its first page that also read the range of the next scheduled re-scan replaces it. */

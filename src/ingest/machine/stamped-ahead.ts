@@ -4,6 +4,8 @@
  * the cursor before it, and ask by date for a new one when their page fills up.
  */
 import { MINUTE_MS } from '../../core/durations.ts'
+import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
+import type { Head } from '../writer-state/head.ts'
 import { doClocksAgree, earliestPresentMs, latestPresentMs, observePoll, shownClock } from './present.ts'
 import type { ReadPage, StepContext } from './state.ts'
 
@@ -66,7 +68,32 @@ export function usableCursor(
   return isUsable ? page.latestCursor : null
 }
 
-/** The latest time that a poll by date asks for, ms since 1970; undefined while no item is stamped ahead. */
-export function upperBoundMs(context: StepContext): number | undefined {
-  return stillAhead(context).length > 0 ? latestPresentMs(context) + MARGIN_MS : undefined
+/**
+ * The latest time that a poll by date asks for, ms since 1970; undefined while no item is stamped ahead. Where our clock and
+ * `Date` are a little apart, a poll for a new cursor asks only for what is surely over: a later item might be stamped ahead, and
+ * then no page would give a cursor while items come.
+ */
+export function upperBoundMs(context: StepContext, how: AheadPoll): number | undefined {
+  const latestMs = latestPresentMs(context)
+  const earliestMs = earliestPresentMs(context)
+  const isApart = doClocksAgree(context.state) && latestMs - earliestMs > CURSOR_MARGIN_MS
+  if (how === 'for_new_cursor' && isApart) return earliestMs - CURSOR_MARGIN_MS
+  return stillAhead(context).length > 0 ? latestMs + MARGIN_MS : undefined
+}
+
+/**
+ * Where the page of a poll ends by date, ms since 1970, if that is before upstream's present; else null. The poll asked only for
+ * what is surely over, or its answer shows that our clock had been set back. The next poll shows the rest at once.
+ */
+export function endBeforePresentMs(context: StepContext, { toMs }: UpstreamListQuery): number | null {
+  return toMs !== undefined && toMs < latestPresentMs(context) ? toMs : null
+}
+
+/** The fields of the head for a cursor and the page that gave it. The time stays where that page listed nothing. */
+export function headOfCursor(
+  cursor: string | null,
+  { times }: ReadPage,
+): Pick<Head, 'cursor'> & Partial<Pick<Head, 'cursorTimeMs'>> {
+  if (cursor === null || times.length === 0) return { cursor }
+  return { cursor, cursorTimeMs: times.reduce((newest, timeMs) => Math.max(newest, timeMs)) }
 }

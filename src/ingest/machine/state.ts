@@ -186,6 +186,8 @@ export interface IngestState {
   aheadMs: readonly number[]
   /** Items that every poll gets again, because the cursor was kept behind an item that is stamped ahead. */
   itemsSinceCursor: number
+  /** The page of the last good poll ended before upstream's present. */
+  endedEarly: boolean
   /** Nothing is sent before this time. */
   blockedUntilMs: number
   /** Since when an operator has paused polling, ms since 1970; null while polling goes on. Not of the head: see ADR 0023. */
@@ -367,6 +369,7 @@ export function initialState(): IngestState {
     sightingSkewMs: 0,
     aheadMs: [],
     itemsSinceCursor: 0,
+    endedEarly: false,
     blockedUntilMs: 0,
     pausedSinceMs: null,
     cursorRefused: false,

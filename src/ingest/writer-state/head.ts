@@ -91,6 +91,8 @@ export interface Head {
   sequence: number
   /** Upstream cursor of the next poll; null until the first start has one. Opaque: never parsed or ordered. */
   cursor: string | null
+  /** Time of the newest item of the page that gave it, ms since 1970; null where that is not known. */
+  cursorTimeMs: number | null
   /** Highest upstream time published, ms since 1970; 0 before the first. What is older than it is `late`. */
   latestTimeMs: number
   /** When the last poll without `hasMore` began, by upstream's clock, ms since 1970; null before the first. */
@@ -120,6 +122,7 @@ export function unusedHead(epoch: string, sequence: number): Head {
     epoch,
     sequence,
     cursor: null,
+    cursorTimeMs: null,
     latestTimeMs: 0,
     lastCleanPollMs: null,
     lastSpendMs: null,

@@ -127,3 +127,58 @@ it('polls between the pages of a scan that fails spend no unit above the quota',
   world.run(SEVEN + 6 * HOUR)
   expect(world.unitsSpent()).toBe(plans.free.weeklyQuota)
 })
+
+describe('what a scan has fetched', () => {
+  it.each([
+    ['a page behind it gets a 429 that asks for a minute', { kind: 'too_many', retryAfter: '60' }],
+    ['the page behind it cannot be read', { kind: 'server_error', status: 500 }],
+  ] as [string, Failure][])('waits for nothing else, where %s', (_name, failure) => {
+    let pages = 0
+    const world = new World({
+      ...plans.free,
+      seed: 3,
+      startMs: SEVEN - 5 * MINUTE,
+      items: morning(),
+      fails: (query) => {
+        if (query.pageCursor === undefined) return undefined
+        pages += 1
+        return pages === 2 || pages === 4 ? failure : undefined
+      },
+    })
+    world.run(SEVEN + 10 * HOUR)
+    expect(pages).toBeGreaterThan(6)
+    const heldMs = new Map(world.store.events.map(({ data }, index) => [data, world.committedMs[index] ?? 0]))
+    const waits = world.shown.flatMap(({ atMs, texts }) =>
+      atMs === world.firstAnswerMs ? [] : texts.map((text) => (heldMs.get(text) ?? Number.NaN) - atMs),
+    )
+    expect(Math.max(...waits)).toBeLessThan(3 * SECOND)
+    expect(world.missing()).toEqual([])
+    expect(world.twice()).toEqual([])
+  })
+
+  it('is not fetched again after a crash', () => {
+    let pages = 0
+    const asked: string[] = []
+    const world = new World({
+      ...plans.free,
+      seed: 3,
+      startMs: SEVEN - 5 * MINUTE,
+      items: morning(),
+      fails: ({ pageCursor }) => {
+        if (pageCursor === undefined) return undefined
+        pages += 1
+        if (pages === 2 || pages === 4) return { kind: 'too_many', retryAfter: '60' }
+        asked.push(pageCursor)
+        return undefined
+      },
+    })
+    while (pages < 4) world.run(world.nowMs + SECOND)
+    world.run(world.nowMs + 10 * SECOND)
+    world.crash()
+    world.run(SEVEN + 10 * HOUR)
+    expect(asked.length).toBeGreaterThan(4)
+    expect(new Set(asked).size).toBe(asked.length)
+    expect(world.missing()).toEqual([])
+    expect(world.twice()).toEqual([])
+  })
+})

@@ -222,4 +222,54 @@ describe('an item stamped in the future', () => {
     })
     whole(world)
   })
+
+  it.each([
+    ['Date is nine minutes slow', { dateOffMs: -9 * MINUTE }],
+    ['our clock is nine minutes fast', { clockOffMs: 9 * MINUTE }],
+  ])('costs few units and no delay where %s: every item of now may be one', (_name, options) => {
+    for (const plan of ['free', 'advanced'] as const) {
+      const usual = played(plan, [])
+      const world = played(plan, [], options)
+      whole(world)
+      expect(world.requests.length).toBeLessThan(1.4 * usual.requests.length)
+      expect(meanDelayMs(world)).toBeLessThan(1.4 * meanDelayMs(usual))
+    }
+  })
+
+  it('delays nothing where our clock is set back: a poll that asked for too early an end is made again', () => {
+    const crowd = Array.from({ length: 30 }, (_, number) =>
+      stamped(2 * DAY + number * 1000, `crowd-${number}`),
+    )
+    const items = [...days(), ...crowd]
+    const world = new World({ ...plans.free, seed: 1, startMs: SEVEN - 10 * MINUTE, items })
+    world.run(SEVEN + 5 * HOUR)
+    world.options.clockOffMs = -HOUR
+    const setMs = world.nowMs
+    world.run(SEVEN + 2 * DAY)
+    whole(world)
+    const [first, second] = world.polls.filter(({ atMs }) => atMs > setMs)
+    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeLessThan(2000)
+  })
+
+  it('before the first item of all delays nothing where Date is ten days fast', () => {
+    const first = { ...stamped(0, 'first'), timeMs: SEVEN + 20 * DAY, visibleMs: SEVEN - HOUR }
+    const world = new World({
+      ...plans.lite,
+      seed: 1,
+      startMs: SEVEN - 10 * MINUTE,
+      items: [first, ...days()],
+      dateOffMs: 10 * DAY,
+    })
+    world.run(SEVEN + 3 * MINUTE)
+    const polledMs = world.polls.find(({ atMs }) => atMs > SEVEN)?.atMs ?? Number.NaN
+    const held = world.store.events.filter((_, index) => (world.committedMs[index] ?? 0) < polledMs + 3000)
+    expect(held.length).toBeGreaterThan(1)
+  })
+
+  it('hides no late item behind a cursor that is kept: the fill of a full page goes back to that cursor', () => {
+    const lateMs = SEVEN + 243 * MINUTE
+    const late = { guid: 'late', timeMs: SEVEN + 213.5 * MINUTE, visibleMs: lateMs, content: 'late' }
+    const rush = burst('rush', lateMs, 20_000, 90)
+    whole(played('free', [stamped(20 * HOUR), late, ...rush]))
+  })
 })

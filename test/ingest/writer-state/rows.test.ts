@@ -56,7 +56,10 @@ describe('the stored state of the poller', () => {
     expect(state.head).toMatchObject({ epoch: 'Ab3dEf7h', sequence: 41, cursor: 'c"1' })
     expect(state.head.openGaps.map(({ id }) => id)).toEqual(['mk2', 'mk1'])
     expect(state.head.days.map(({ date }) => date)).toEqual(['2026-01-05', '2026-01-06'])
-    const rows = [...STORED, ['head/lastGood', 'null'] as const, ['head/firstPage', 'null'] as const]
+    const later = ['head/lastGood', 'head/firstPage', 'head/cursorTimeMs'].map(
+      (key) => [key, 'null'] as const,
+    )
+    const rows = [...STORED, ...later]
     const byKey = (stored: Iterable<readonly [string, string | null]>) =>
       [...stored].sort(([one], [other]) => (one < other ? -1 : 1))
     expect(byKey([...placeRows(null, claim), ...changedRows(null, state)])).toEqual(byKey(rows))
@@ -100,7 +103,7 @@ describe('the stored state of the poller', () => {
     await writer.spend(1, 'poll', 1767683160000)
     const first = (await claim()).rows
     const fields = [
-      ...['cursor', 'latestTimeMs', 'lastCleanPollMs', 'lastSpendMs', 'lastGood'],
+      ...['cursor', 'cursorTimeMs', 'latestTimeMs', 'lastCleanPollMs', 'lastSpendMs', 'lastGood'],
       ...['backfill', 'sweep', 'round', 'profile', 'firstPage', 'countedFromMs'],
     ]
     const written = [...fields.map((field) => `head/${field}`), 'ledger/1767683100000']
