@@ -2,14 +2,16 @@
  * Measures the product as a process: from start to ready over a large log, and its memory in the demo. Each figure
  * comes from its own processes, started as an operator would.
  */
+import { resolve } from 'node:path'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { openSqliteLog } from '../src/log-embedded/log.ts'
-import { bridgeEnv, startBridge, temporaryDirectory } from '../test/support/bridge-process.ts'
+import { bridgeEnv, startBridge, startCommand, temporaryDirectory } from '../test/support/bridge-process.ts'
 import { eventually, getJson } from '../test/support/http/api-client.ts'
 import { eventAt } from '../test/support/store.ts'
 import type { Figure } from './figures.ts'
 import { residentMb } from './support/process-usage.ts'
 
+const BIN = resolve(import.meta.dirname, '../bin/bridge.js')
 const EVENTS = 500_000
 const RUNS = 5
 /** Nothing listens there: the start does not wait for upstream. */
@@ -56,11 +58,14 @@ async function secondsToReady(path: string): Promise<number> {
   return seconds
 }
 
-/** Resident memory of the whole demo, sandbox included, after 500 items. */
+/** Resident memory of the whole demo, sandbox included, after 500 items, started as `npm run demo` starts it. */
 export async function demoFigures(): Promise<Figure[]> {
+  const env = { BRIDGE_ADMIN_TOKEN: 'test-admin-token-0123456789', MALLOC_ARENA_MAX: '1' }
+  // It strips the types of all sources, and keeps the result.
+  await startCommand(['demo', '--help'], env, BIN).ended
   const values: number[] = []
   for (let run = 0; run < RUNS; run++) {
-    const demo = await startBridge({ BRIDGE_ADMIN_TOKEN: 'test-admin-token-0123456789' }, ['demo'])
+    const demo = await startBridge(env, ['demo'], BIN)
     await eventually(
       () => getJson<{ log: { latest: number } }>(`${demo.ready.http}/v1/status`),
       (status) => status.log.latest >= 500,

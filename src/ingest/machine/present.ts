@@ -66,17 +66,19 @@ export function isPresentKnown(state: Clocks): boolean {
 
 /**
  * The earliest that upstream's present may be: what lies ahead of it may be stamped ahead. By `Date` where our clock is close to
- * it: upstream stamps items by that clock, and ours may be minutes fast. Not by a clock that most items of a page are ahead of;
- * `times` are those of the page.
+ * it: upstream stamps items by that clock, and ours may be minutes fast. Not by a clock that most items of a page are ahead of,
+ * where they fit the other one: items ahead of both tell nothing, a page may be full of them. `times` are those of the page.
  */
 export function earliestPresentMs(context: StepContext, times: readonly number[] = []): number {
   const { state } = context
   const present = presentMs(context)
   // Without a `Date` the newest item may count as the present: by our clock it is not, where that shows it a little ahead.
   if (!state.hasDate && present - context.nowMs > MARGIN_MS) return present
-  const earliestMs = Math.min(present, ...clocksMs(context))
-  const ahead = times.filter((timeMs) => isAhead(timeMs, earliestMs)).length
-  return ahead >= FEWEST_OF_PAGE && ahead > times.length / 2 ? present : earliestMs
+  const [earlierMs] = clocksMs(context)
+  const laterMs = Math.max(context.nowMs, context.nowMs + state.skewMs)
+  const fitting = times.filter((timeMs) => isAhead(timeMs, earlierMs) && !isAhead(timeMs, laterMs)).length
+  const isEarlierWrong = fitting >= FEWEST_OF_PAGE && fitting > times.length / 2
+  return Math.min(present, isEarlierWrong ? laterMs : earlierMs)
 }
 
 /** The latest that upstream's present may be: polls by date that ask up to it miss nothing. */
