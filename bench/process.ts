@@ -2,16 +2,24 @@
  * Measures the product as a process: from start to ready over a large log, and its memory in the demo. Each figure
  * comes from its own processes, started as an operator would.
  */
-import { resolve } from 'node:path'
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { systemClock } from '../src/lifecycle/clock.ts'
 import { openSqliteLog } from '../src/log-embedded/log.ts'
-import { bridgeEnv, startBridge, startCommand, temporaryDirectory } from '../test/support/bridge-process.ts'
+import {
+  bridgeEnv,
+  followProcess,
+  readyLine,
+  startBridge,
+  temporaryDirectory,
+} from '../test/support/bridge-process.ts'
 import { eventually, getJson } from '../test/support/http/api-client.ts'
 import { eventAt } from '../test/support/store.ts'
 import type { Figure } from './figures.ts'
 import { residentMb } from './support/process-usage.ts'
 
-const BIN = resolve(import.meta.dirname, '../bin/bridge.js')
+const ROOT = resolve(import.meta.dirname, '..')
 const EVENTS = 500_000
 const RUNS = 5
 /** Nothing listens there: the start does not wait for upstream. */
@@ -60,18 +68,28 @@ async function secondsToReady(path: string): Promise<number> {
 
 /** Resident memory of the whole demo, sandbox included, after 500 items, started as `npm run demo` starts it. */
 export async function demoFigures(): Promise<Figure[]> {
-  const env = { BRIDGE_ADMIN_TOKEN: 'test-admin-token-0123456789', MALLOC_ARENA_MAX: '1' }
-  // It strips the types of all sources, and keeps the result.
-  await startCommand(['demo', '--help'], env, BIN).ended
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: { demo: string }
+  }
   const values: number[] = []
   for (let run = 0; run < RUNS; run++) {
-    const demo = await startBridge(env, ['demo'], BIN)
+    const child = spawn('sh', ['-c', scripts.demo], {
+      cwd: ROOT,
+      env: {
+        PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
+        HOME: process.env.HOME,
+        BRIDGE_ADMIN_TOKEN: 'test-admin-token-0123456789',
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const demo = followProcess(child)
+    const { http } = await readyLine(demo)
     await eventually(
-      () => getJson<{ log: { latest: number } }>(`${demo.ready.http}/v1/status`),
+      () => getJson<{ log: { latest: number } }>(`${http}/v1/status`),
       (status) => status.log.latest >= 500,
       120_000,
     )
-    values.push(residentMb(demo.pid))
+    values.push(residentMb(child.pid ?? 0))
     await demo.stop()
   }
   return [{ name: 'demo, resident after 500 items', unit: 'MB', values, goal: { atMost: 150 } }]

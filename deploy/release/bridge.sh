@@ -5,6 +5,9 @@ export DISCLOSURE_BRIDGE_COMMAND="$0"
 self=$0
 [ ! -h "$self" ] || self=$(readlink -f "$self")
 here=${self%/*}
-# The demo shares somebody's own machine: with one arena of glibc it takes less (docs/gotchas.md).
-[ "${1-}" != demo ] || export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX-1}"
+# The demo shares somebody's own machine: so it takes less memory (docs/gotchas.md).
+if [ "${1-}" = demo ]; then
+  export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX-1}"
+  exec "$here/node" --optimize-for-size "$here/../src/main.ts" "$@"
+fi
 exec "$here/node" "$here/../src/main.ts" "$@"
