@@ -1,6 +1,9 @@
 /** Tests that a wrong clock, ours or upstream's `Date`, delays nothing where the items of the day before are still listed. */
 import { describe, expect, it } from 'vitest'
 import { type PlanName, plans } from '../../../src/core/plans.ts'
+import { earliestPresentMs, observeTimes } from '../../../src/ingest/machine/present.ts'
+import { initialState, type StepContext } from '../../../src/ingest/machine/state.ts'
+import { ingestConfig } from '../../support/worlds/ingest-config.ts'
 import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
 import { burst, type WorldItem } from '../../support/worlds/world-upstream.ts'
 
@@ -149,4 +152,27 @@ describe('a wrong clock', () => {
       expect(world.missing().filter(({ guid }) => !guid.startsWith('old'))).toEqual([])
     }
   })
+})
+
+const EVENING = SEVEN + 15 * HOUR
+
+function contextOf(skewMs: number): StepContext {
+  const state = { ...initialState(), hasDate: true, skewMs }
+  return { state, nowMs: EVENING, config: ingestConfig(), actions: [] }
+}
+
+it('items that fit only one of two clocks show that it is right', () => {
+  const times = Array.from({ length: 15 }, (_, index) => EVENING + 3 * DAY - index * MINUTE)
+  expect(earliestPresentMs(contextOf(3 * DAY))).toBe(EVENING)
+  const context = contextOf(3 * DAY)
+  observeTimes(context, times)
+  expect(earliestPresentMs(context, times)).toBe(EVENING + 3 * DAY)
+})
+
+it('items that are stamped ahead of both clocks never do, however many of a page they are', () => {
+  const ahead = Array.from({ length: 25 }, (_, index) => EVENING + (2500 + index) * 365 * DAY)
+  const usual = Array.from({ length: 24 }, (_, index) => EVENING - (6 * 60 + index) * MINUTE)
+  const context = contextOf(3 * DAY)
+  observeTimes(context, [...ahead, ...usual])
+  expect(earliestPresentMs(context, [...ahead, ...usual])).toBe(EVENING)
 })

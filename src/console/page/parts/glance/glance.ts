@@ -3,7 +3,6 @@ import { type ComponentChildren, h } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { DisclosureEvent, GapEvent } from '../../../../../clients/typescript/src/messages.ts'
 import { useAnswer } from '../../shell/polling.ts'
-import { hrefOf } from '../../shell/router.ts'
 import { useConsole, useNow } from '../../shell/services.ts'
 import { useStore } from '../../shell/store.ts'
 import { isGapEvent, type KnownGap, knownGaps } from '../gaps.ts'
@@ -46,13 +45,9 @@ export function GlancePanel(): ComponentChildren {
   return h(
     'section',
     { class: 'glance', 'aria-label': 'At a glance' },
-    h(Answer, { question: 'Is it working?', given: working, href: hrefOf('status') }),
-    h(Answer, { question: 'Is anything missing?', given: missing, href: hrefOf('day') }),
-    h(Answer, {
-      question: 'How late is it?',
-      given: mayRead ? (late ?? asking) : notToSee,
-      href: hrefOf('day'),
-    }),
+    h(Answer, { question: 'Is it working?', given: working }),
+    h(Answer, { question: 'Is anything missing?', given: missing }),
+    h(Answer, { question: 'How late is it?', given: mayRead ? (late ?? asking) : notToSee }),
     gaps.problem !== null &&
       h(ProblemNote, {
         problem: { ...gaps.problem, detail: `Gaps that were given up are not known: ${gaps.problem.detail}` },
@@ -78,7 +73,6 @@ function Answer({
 }: {
   question: string
   given: GlanceAnswer
-  href: string
 }): ComponentChildren {
   return h(
     'div',
