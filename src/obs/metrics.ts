@@ -336,6 +336,11 @@ function webhookMetrics(make: Instruments) {
       'Endpoints of this node whose last attempt failed.',
       {},
     ),
+    webhookFailingLong: make.gauge(
+      'webhook_failing_long_endpoints',
+      'Endpoints of this node whose attempts have failed for an hour, without a success between.',
+      {},
+    ),
     webhookShards: make.gauge(
       'webhook_shards',
       'Shards of the endpoints that this node holds; of them those that are stuck, because they could not be loaded or written for long.',

@@ -21,10 +21,13 @@ export const webhooks: Board = {
         {
           kind: 'number',
           title: 'Endpoints that fail',
-          about: 'Whose last attempt failed.',
+          about: 'Whose last attempt failed; and of them those without a success for an hour.',
           unit: 'short',
           limit: limitOf('BridgeWebhookFailing'),
-          queries: [byInstallation('sum', 'bridge_webhook_failing_endpoints')],
+          queries: [
+            byInstallation('sum', 'bridge_webhook_failing_endpoints'),
+            byInstallation('sum', 'bridge_webhook_failing_long_endpoints'),
+          ],
         },
         {
           kind: 'number',

@@ -1,10 +1,14 @@
 /** Counts and logs every delivery attempt, and measures how many deliveries of this node are pending or dead. */
 import { outcomeOf } from '../../core/attempt-end.ts'
+import { HOUR_MS } from '../../core/durations.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { Metrics } from '../../obs/metrics.ts'
 import { type Attempted, deliveriesOf } from '../send/delivery.ts'
 import type { ShardFigures } from './shard-worker.ts'
+
+/** Endpoints without a success for so long are counted on their own: several that fail in turn are not one that is broken. */
+const LONG_MS = HOUR_MS
 
 /** The metrics of deliveries. */
 type DeliveryMetrics = Pick<
@@ -16,6 +20,7 @@ type DeliveryMetrics = Pick<
   | 'webhookOldestPending'
   | 'webhookDead'
   | 'webhookFailing'
+  | 'webhookFailingLong'
 >
 
 /** Metrics and log of the deliveries of a process. */
@@ -63,16 +68,18 @@ export function createDeliveryAccount({
       let pending = 0
       let oldestMs = Number.POSITIVE_INFINITY
       let dead = 0
-      let failing = 0
+      const failingSinceMs: number[] = []
       for (const shard of shards) {
         pending += shard.pending
         dead += shard.dead
-        failing += shard.failing
+        failingSinceMs.push(...shard.failingSinceMs)
         oldestMs = Math.min(oldestMs, shard.oldestMs ?? Number.POSITIVE_INFINITY)
       }
       metrics.webhookPending.set({}, pending)
       metrics.webhookDead.set({}, dead)
-      metrics.webhookFailing.set({}, failing)
+      metrics.webhookFailing.set({}, failingSinceMs.length)
+      const long = failingSinceMs.filter((sinceMs) => clock.now() - sinceMs >= LONG_MS)
+      metrics.webhookFailingLong.set({}, long.length)
       const ageMs = oldestMs === Number.POSITIVE_INFINITY ? 0 : Math.max(0, clock.now() - oldestMs)
       metrics.webhookOldestPending.set({}, ageMs / 1000)
     },

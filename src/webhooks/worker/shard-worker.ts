@@ -35,8 +35,8 @@ export interface ShardFigures {
   oldestMs: number | null
   /** Deliveries that were given up and are remembered. */
   dead: number
-  /** Endpoints whose last attempt failed. */
-  failing: number
+  /** Since when each endpoint has failed whose last attempt failed, ms since 1970. */
+  failingSinceMs: readonly number[]
 }
 
 /** A replay that was requested. */
@@ -203,15 +203,15 @@ export class ShardWorker implements EndpointHost {
     let pending = 0
     let oldestMs: number | null = null
     let dead = 0
-    let failing = 0
+    const failingSinceMs: number[] = []
     for (const { machine, endpoint } of this.#workers.values()) {
       const { pending: waiting, oldestMs: sinceMs } = machine.figures()
       pending += waiting
       dead += machine.dead.size
-      if (machine.failingSinceMs !== null) failing += 1
+      if (machine.failingSinceMs !== null) failingSinceMs.push(machine.failingSinceMs)
       if (sinceMs !== null && endpoint.status === 'active') oldestMs = Math.min(oldestMs ?? sinceMs, sinceMs)
     }
-    return { pending, oldestMs, dead, failing }
+    return { pending, oldestMs, dead, failingSinceMs }
   }
 
   /** How the deliveries of an endpoint stand; null where it is not worked on here. */
