@@ -1,6 +1,7 @@
 /**
  * Makes what people install, from a checkout after `npm ci`: a release archive, a Debian package, the list of their
- * components, the Helm chart and checksums. The same commit gives the same bytes. It downloads nothing.
+ * components, the Helm chart and checksums; with `--base-image node@sha256:…` also the container image. The same commit gives the
+ * same bytes. Without the image it downloads nothing.
  */
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,6 +12,7 @@ import { packArchive } from './archive.ts'
 import { packChart } from './chart.ts'
 import { writeComponents } from './components.ts'
 import { packDebian } from './debian-package.ts'
+import { baseImage, packImage } from './image.ts'
 import { readJson } from './locked-packages.ts'
 import { layOutProduct, type Release } from './product-folder.ts'
 import { releasedSource } from './source.ts'
@@ -18,7 +20,7 @@ import { releasedSource } from './source.ts'
 const ROOT = resolve(import.meta.dirname, '../..')
 
 /** Writes the files into `target`, and returns their paths. */
-async function makeRelease(release: Release, target: string): Promise<string[]> {
+async function makeRelease(release: Release, target: string, base: string | null): Promise<string[]> {
   const work = mkdtempSync(join(tmpdir(), 'bridge-release-'))
   try {
     const name = `bridge-${release.version}-linux-${release.cpu}`
@@ -30,7 +32,8 @@ async function makeRelease(release: Release, target: string): Promise<string[]> 
     const components = join(target, `${name}.cdx.json`)
     writeComponents(work, components, release)
     const chart = await packChart(join(work, 'chart'), target, release)
-    return [archive, components, packDebian(join(work, 'debian'), product, target, release), chart]
+    const files = [archive, components, packDebian(join(work, 'debian'), product, target, release), chart]
+    return base === null ? files : [...files, await packImage(base, target, release)]
   } finally {
     rmSync(work, { recursive: true })
   }
@@ -43,10 +46,13 @@ function checksums(files: readonly string[]): string {
   return files.map(line).join('')
 }
 
-const { out } = parseArgs({ options: { out: { type: 'string', default: join(ROOT, 'dist') } } }).values
+const { out, 'base-image': given } = parseArgs({
+  options: { out: { type: 'string', default: join(ROOT, 'dist') }, 'base-image': { type: 'string' } },
+}).values
+const base = given === undefined ? null : baseImage(given)
 const { version } = readJson<{ version: string }>(join(ROOT, 'package.json'))
 const source = releasedSource(ROOT, process.env)
-const files = await makeRelease({ root: ROOT, version, cpu: process.arch, ...source }, out)
+const files = await makeRelease({ root: ROOT, version, cpu: process.arch, ...source }, out, base)
 const sums = checksums(files)
 writeFileSync(join(out, 'SHA256SUMS'), sums)
 process.stdout.write(sums)

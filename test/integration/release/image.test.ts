@@ -1,10 +1,12 @@
 /**
- * Builds the image of `deploy/Dockerfile` with buildah, without a daemon, on a stand-in for its base: Node, a shell and an
- * `npm` that copies the packages of this checkout. Then it runs the image as its configuration says, and as a pod does.
+ * Builds the image of a release from `deploy/Dockerfile` with buildah, without a daemon, on a stand-in for its base: Node, a shell and an
+ * `npm` that copies the packages of this checkout. Then it loads the written archive, and runs the image as its configuration says,
+ * and as a pod does.
  */
 import { chownSync, copyFileSync, cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { baseImage, packImage } from '../../../deploy/release/image.ts'
 import { lockedPackages } from '../../../deploy/release/locked-packages.ts'
 import { VERSION } from '../../../src/core/version.ts'
 import { bridgeEnv, readyLine, temporaryDirectory } from '../../support/bridge-process.ts'
@@ -14,7 +16,8 @@ import { furnishRoot, startOnReadOnlyRoot } from '../../support/product/empty-ro
 import { hasTool, runTool } from '../../support/tools.ts'
 
 const BASE = 'localhost/node-stand-in:1'
-const IMAGE = 'localhost/disclosure-bridge:test'
+const MADE_S = 1_767_682_800
+const RELEASE = { root, version: VERSION, cpu: process.arch, epochSeconds: MADE_S, revision: '0a1b2c3' }
 /** Storage without a driver of the kernel copies the image with every step. */
 const BUILD_LIMIT_MS = 600_000
 /** Where a pod of the Helm chart has the files of its Secrets. */
@@ -32,9 +35,17 @@ interface ImageConfig {
   Healthcheck: { Test: string[] }
 }
 
+it('is released on a base with a digest only: a tag may name other bytes tomorrow', () => {
+  const digest = `node@sha256:${'0a'.repeat(32)}`
+  expect(baseImage(digest)).toBe(digest)
+  for (const given of ['node:24', 'node', 'node@sha256:0a'])
+    expect(() => baseImage(given)).toThrow('--base-image')
+})
+
 describe.skipIf(!isRoot || !hasTool('buildah', 'buildah'))('the image, built without a daemon', () => {
   const place = temporaryDirectory()
   let config: ImageConfig
+  let archive: string
   /** Its root. */
   let mounted: string
 
@@ -45,14 +56,13 @@ describe.skipIf(!isRoot || !hasTool('buildah', 'buildah'))('the image, built wit
     await buildah('copy', base, join(place.path, 'base'), '/')
     await buildah('config', '--env', 'PATH=/usr/local/bin:/usr/bin:/bin', base)
     await buildah('commit', base, BASE)
-    const given = ['--build-arg', `NODE_IMAGE=${BASE}`, '--build-arg', 'REVISION=0a1b2c3']
-    const options = ['--isolation', 'chroot', '--pull-never', '--format', 'docker', '--tag', IMAGE]
-    await buildah('bud', ...options, ...given, '--file', join(root, 'deploy/Dockerfile'), root)
-    const described = JSON.parse(await buildah('inspect', '--type', 'image', IMAGE)) as {
+    archive = await packImage(BASE, place.path, RELEASE, storageOf(place.path))
+    const image = await buildah('pull', '--quiet', `docker-archive:${archive}`)
+    const described = JSON.parse(await buildah('inspect', '--type', 'image', image)) as {
       Docker: { config: ImageConfig }
     }
     config = described.Docker.config
-    mounted = await buildah('mount', await buildah('from', IMAGE))
+    mounted = await buildah('mount', await buildah('from', '--pull-never', image))
   }, BUILD_LIMIT_MS)
 
   // Its storage holds the image several times.
@@ -65,7 +75,20 @@ describe.skipIf(!isRoot || !hasTool('buildah', 'buildah'))('the image, built wit
       'org.opencontainers.image.revision': '0a1b2c3',
     })
     expect(statSync(join(mounted, 'app/src/console/page.built.json')).size).toBeGreaterThan(0)
+    expect(statSync(join(mounted, 'app/src/main.ts')).mtimeMs).toBe(MADE_S * 1000)
+    expect(statSync(archive).size).toBeGreaterThan(50 * 1024 * 1024)
   })
+
+  it(
+    'is the same again, byte for byte',
+    async () => {
+      const sumOf = async (file: string): Promise<string> =>
+        (await runTool('sha256sum', [file])).stdout.slice(0, 64)
+      const sum = await sumOf(archive)
+      expect(await sumOf(await packImage(BASE, place.path, RELEASE, storageOf(place.path)))).toBe(sum)
+    },
+    BUILD_LIMIT_MS,
+  )
 
   it('runs as user 1000 on a read-only root, and its health check tells a running bridge', async () => {
     const { BRIDGE_DATA_DIR, ...settings } = bridgeEnv({ url: 'http://127.0.0.1:9/v2', key: 'none' }, '/data')
@@ -128,18 +151,15 @@ describe.skipIf(!isRoot || !hasTool('buildah', 'buildah'))('the image, built wit
   )
 })
 
-/** Runs buildah on a storage of its own; resolves with what it printed. */
+/** Options of buildah for a storage of its own. */
+function storageOf(place: string): string[] {
+  return ['--root', join(place, 'storage'), '--runroot', join(place, 'run'), '--storage-driver', 'vfs']
+}
+
+/** Runs buildah on that storage; resolves with what it printed. */
 function builder(place: string): (...args: string[]) => Promise<string> {
-  const storage = [
-    '--root',
-    join(place, 'storage'),
-    '--runroot',
-    join(place, 'run'),
-    '--storage-driver',
-    'vfs',
-  ]
   return async (...args) => {
-    const { code, stdout, stderr } = await runTool('buildah', [...storage, ...args])
+    const { code, stdout, stderr } = await runTool('buildah', [...storageOf(place), ...args])
     expect(code, `${args[0]}: ${stderr}`).toBe(0)
     return stdout.trim()
   }

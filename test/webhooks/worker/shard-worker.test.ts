@@ -388,11 +388,6 @@ describe('a shard worker', () => {
     expect(await metric({ metrics }, 'webhook_oldest_pending_seconds')).toBe(1)
     expect(await metric({ metrics }, 'webhook_dead')).toBe(0)
     expect(await metric({ metrics }, 'webhook_failing_endpoints')).toBe(1)
-    expect(await metric({ metrics }, 'webhook_failing_long_endpoints')).toBe(0)
-    const hourLater = { now: () => world.clock.now() + HOUR_MS }
-    const later = createDeliveryAccount({ clock: { ...world.clock, ...hourLater }, metrics, logger })
-    later.measure(world.worker === null ? [] : [world.worker.figures()])
-    expect(await metric({ metrics }, 'webhook_failing_long_endpoints')).toBe(1)
     expect(lines.map(({ level, fields }) => [level, fields.outcome, fields.result])).toEqual(
       expect.arrayContaining([
         ['debug', 'ok', 'delivered'],
