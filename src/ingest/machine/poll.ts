@@ -61,22 +61,23 @@ export function poll(context: StepContext): void {
 
 /**
  * A poll with the cursor; without one for a new cursor. While upstream gives no cursor that may be used, polls go by date,
- * from the newest item on; before the first item without a date, so that no clock has to be right.
+ * from the newest item on; before the first item without a date, so that no clock has to be right. What a page that ended before
+ * the present left is asked for by date too: its cursor may hide items that were listed before its newest one.
  */
 function pollQuery(context: StepContext): UpstreamListQuery {
-  const { cursorRefused, head } = context.state
+  const { cursorRefused, endedEarly, head } = context.state
   const { cursor, lastCleanPollMs, latestTimeMs } = head
   const query: UpstreamListQuery = { pageSize: context.config.pageSize }
   if (cursorRefused) return query
   const how = aheadPollOf(context)
-  if (cursor !== null && how === 'by_cursor') return { ...query, sinceCursor: cursor }
+  const isRest = how === 'by_cursor' && endedEarly
+  if (cursor !== null && how === 'by_cursor' && !isRest) return { ...query, sinceCursor: cursor }
   const toMs = upperBoundMs(context, how)
   if (lastCleanPollMs === null || (latestTimeMs === 0 && toMs === undefined)) return query
   const polledMs = Math.min(lastCleanPollMs, earliestPresentMs(context) - sinceLastGoodMs(context))
   const seenToMs = latestTimeMs === 0 ? polledMs : Math.min(polledMs, latestTimeMs)
   const newestMs = Math.min(seenToMs, toMs ?? seenToMs)
-  const isShort = how === 'for_new_cursor' && newestMs === seenToMs
-  const marginMs = isShort ? COVER_MARGIN_MS : FILL_MARGIN_MS
+  const marginMs = isRest ? COVER_MARGIN_MS : FILL_MARGIN_MS
   return { ...query, fromMs: newestMs - marginMs, ...(toMs !== undefined && { toMs }) }
 }
 
@@ -295,7 +296,7 @@ function takeItems(context: StepContext, polled: Polled): void {
   const observed = { fromMs: lastCleanMs, toMs: startMs, items: page.fresh, overflowed }
   const unread = hasOtherClock ? null : learnFromPoll(context, observed)
   const first: NonNullable<PollerCommit['head']> = {
-    ...(pageCursor !== null && headOfCursor(pageCursor, page)),
+    ...(pageCursor !== null && headOfCursor(pageCursor, page, head.cursorTimeMs)),
     lastCleanPollMs: startMs,
     ...savedProfile(context),
   }
@@ -373,7 +374,8 @@ function fillStart(context: StepContext, { query, page, lastCleanMs }: Polled): 
   const times = plausibleTimes(context, page)
   const known = latestTimeMs === 0 ? times : [latestTimeMs, ...times]
   const middleMs = known.toSorted((one, other) => one - other)[known.length >> 1] ?? lastCleanMs
-  const cursorMs = query.sinceCursor === undefined ? null : cursorTimeMs
+  // Before the first item of the stream the cursor is that of older ones.
+  const cursorMs = query.sinceCursor === undefined || latestTimeMs === 0 ? null : cursorTimeMs
   const earliestMs = Math.min(lastCleanMs, cursorMs ?? lastCleanMs, ...known)
   return Math.max(earliestMs, Math.min(lastCleanMs, middleMs) - DAY_MS)
 }

@@ -18,6 +18,9 @@ const MARGIN_MS = MINUTE_MS
  */
 const CURSOR_MARGIN_MS = 2000
 
+/** Clocks that agree may both be wrong by so much: items that are ahead of them by less may be those of now. */
+const LITTLE_AHEAD_MS = 10 * MINUTE_MS
+
 /** How long after its time an item is surely not ahead any more, ms. */
 function marginMs({ state }: StepContext): number {
   return doClocksAgree(state) || shownClock(state) === 'date' ? CURSOR_MARGIN_MS : MARGIN_MS
@@ -70,14 +73,16 @@ export function usableCursor(
 
 /**
  * The latest time that a poll by date asks for, ms since 1970; undefined while no item is stamped ahead. Where our clock and
- * `Date` are a little apart, a poll for a new cursor asks only for what is surely over: a later item might be stamped ahead, and
- * then no page would give a cursor while items come.
+ * `Date` are a little apart, or items are stamped a little ahead of both, a poll for a new cursor asks only for what is surely
+ * over: a later item might be stamped ahead, and then no page would give a cursor while items come.
  */
 export function upperBoundMs(context: StepContext, how: AheadPoll): number | undefined {
   const latestMs = latestPresentMs(context)
   const earliestMs = earliestPresentMs(context)
-  const isApart = doClocksAgree(context.state) && latestMs - earliestMs > CURSOR_MARGIN_MS
-  if (how === 'for_new_cursor' && isApart) return earliestMs - CURSOR_MARGIN_MS
+  const isLittleAhead = context.state.aheadMs.some((timeMs) => timeMs < latestMs + LITTLE_AHEAD_MS)
+  const isUnsure = isLittleAhead || latestMs - earliestMs > CURSOR_MARGIN_MS
+  if (how === 'for_new_cursor' && doClocksAgree(context.state) && isUnsure)
+    return earliestMs - CURSOR_MARGIN_MS
   return stillAhead(context).length > 0 ? latestMs + MARGIN_MS : undefined
 }
 
@@ -89,11 +94,15 @@ export function endBeforePresentMs(context: StepContext, { toMs }: UpstreamListQ
   return toMs !== undefined && toMs < latestPresentMs(context) ? toMs : null
 }
 
-/** The fields of the head for a cursor and the page that gave it. The time stays where that page listed nothing. */
+/**
+ * The fields of the head for a cursor and the page that gave it. The time stays where that page listed nothing; it is not earlier
+ * than that of the cursor before, because a page may list nothing but an old item.
+ */
 export function headOfCursor(
   cursor: string | null,
   { times }: ReadPage,
+  beforeMs: number | null = null,
 ): Pick<Head, 'cursor'> & Partial<Pick<Head, 'cursorTimeMs'>> {
   if (cursor === null || times.length === 0) return { cursor }
-  return { cursor, cursorTimeMs: times.reduce((newest, timeMs) => Math.max(newest, timeMs)) }
+  return { cursor, cursorTimeMs: Math.max(beforeMs ?? Number.NEGATIVE_INFINITY, ...times) }
 }
