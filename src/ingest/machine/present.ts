@@ -10,6 +10,8 @@ const MARGIN_MS = MINUTE_MS
 const AGREEMENT_MS = 10 * MINUTE_MS
 /** Without a `Date`, so many items ahead of our clock show that it is slow. */
 const CONSENSUS = 5
+/** Without a `Date`, so many polls in a row whose new items all do not fit our clock show that it is slow. */
+const UNFIT_POLLS = 2
 /** Most items of a page are not stamped ahead, if it has so many: a clock that they are all ahead of is wrong. */
 const FEWEST_OF_PAGE = 11
 /** So many new items of polls are remembered: a large page of them. */
@@ -20,7 +22,7 @@ const FAR_APART_MS = 30 * DAY_MS
 const FEWEST_FITS = 5
 
 /** What tells which clock is right. */
-export type Clocks = Pick<IngestState, 'hasDate' | 'skewMs' | 'sightings'>
+export type Clocks = Pick<IngestState, 'hasDate' | 'skewMs' | 'sightings' | 'unfitPolls'>
 
 /** Our clock's present, ms since 1970, and what tells upstream's. */
 interface Moment {
@@ -37,6 +39,7 @@ export function presentMs(moment: Moment): number {
   const dateMs = nowMs + state.skewMs
   const [earlierMs, laterMs] = [Math.min(nowMs, dateMs), Math.max(nowMs, dateMs)]
   if (doClocksAgree(state)) return laterMs
+  if (state.hasDate === false && isOursShown(state)) return nowMs
   if (rightClock(state) !== null) return clocksMs(moment)[0]
   const leastMs = itemsPresentMs(moment)
   return [earlierMs, laterMs].find((ms) => ms >= leastMs) ?? leastMs
@@ -72,8 +75,8 @@ export function isPresentKnown(state: Clocks): boolean {
 export function earliestPresentMs(context: StepContext, times: readonly number[] = []): number {
   const { state } = context
   const present = presentMs(context)
-  // Without a `Date` the newest item may count as the present: by our clock it is not, where that shows it a little ahead.
-  if (!state.hasDate && present - context.nowMs > MARGIN_MS) return present
+  // Without a `Date` the newest items may show that our clock is slow.
+  if (!state.hasDate && present - context.nowMs > MARGIN_MS && isOursSlow(state)) return present
   const [earlierMs] = clocksMs(context)
   const laterMs = Math.max(context.nowMs, context.nowMs + state.skewMs)
   const fitting = times.filter((timeMs) => isAhead(timeMs, earlierMs) && !isAhead(timeMs, laterMs)).length
@@ -131,6 +134,19 @@ export function shownClock(state: Clocks): RightClock | null {
   return Math.abs(state.skewMs) <= AGREEMENT_MS ? null : rightClock(state)
 }
 
+/** Without a `Date`: true where new items fit our clock, those of the last poll that brought any too. */
+function isOursShown({ sightings, unfitPolls }: Pick<IngestState, 'sightings' | 'unfitPolls'>): boolean {
+  return unfitPolls === 0 && sightings.filter((seen) => seen !== 'neither').length >= FEWEST_FITS
+}
+
+/**
+ * Without a `Date`: true where no new item fits our clock poll after poll. One poll does not tell: many items that are stamped
+ * ahead may be listed at once.
+ */
+function isOursSlow({ sightings, unfitPolls }: Pick<IngestState, 'sightings' | 'unfitPolls'>): boolean {
+  return unfitPolls >= UNFIT_POLLS && sightings.filter((seen) => seen === 'neither').length >= CONSENSUS
+}
+
 function rightClock({ sightings }: Pick<Clocks, 'sightings'>): RightClock | null {
   const [ours, date, neither] = (['ours', 'date', 'neither'] as const).map(
     (fit) => sightings.filter((seen) => seen === fit).length,
@@ -151,13 +167,16 @@ export function observePoll(context: StepContext, page: ReadPage, sinceMs: numbe
   const hasJumped = Math.abs(state.sightingSkewMs - state.skewMs) > AGREEMENT_MS
   // An answer without a `Date` leaves the last one's clock: which one is right may be known by items that come later.
   const isApart = Math.abs(state.skewMs) > AGREEMENT_MS
-  if (!isApart || hasJumped) state.sightings = []
+  // Without a `Date` new items show whether our clock is right.
+  const isWanted = isApart || state.hasDate === false
+  if (!isWanted || hasJumped) state.sightings = []
   state.sightingSkewMs = state.skewMs
   // What the first answer lists is of any age.
   const isTelling = sinceMs !== null || Math.abs(state.skewMs) > FAR_APART_MS
-  if (isTelling && isApart) {
+  if (isTelling && isWanted) {
     const seen = page.fresh.map(({ disclosure }) => sightingOf(context, disclosure.timeMs, sinceMs))
     state.sightings = [...state.sightings, ...seen].slice(-SIGHTINGS_KEPT)
+    if (seen.length > 0) state.unfitPolls = seen.every((fit) => fit === 'neither') ? state.unfitPolls + 1 : 0
   }
   observeTimes(context, page.times)
 }
@@ -189,7 +208,7 @@ export function observeTimes(context: StepContext, times: readonly number[]): vo
 
 /** A time that the present has surely come to, where no clock is known to be right; of times newest first. */
 function contradictionOf(state: Clocks, times: readonly number[]): number | undefined {
-  if (!state.hasDate) return times[CONSENSUS - 1]
+  if (!state.hasDate) return isOursShown(state) ? undefined : times[CONSENSUS - 1]
   if (doClocksAgree(state) || rightClock(state) !== null || times.length < FEWEST_OF_PAGE) return undefined
   return times[times.length >> 1]
 }

@@ -180,6 +180,8 @@ export interface IngestState {
   newest: NewestItem | null
   /** The latest new items of polls while our clock and `Date` disagree, the latest last. */
   sightings: readonly Sighting[]
+  /** Polls in a row that brought new items of which none fitted a clock. */
+  unfitPolls: number
   /** `skewMs` of the last good poll, with which they were seen. */
   sightingSkewMs: number
   /** Times of the items on the last page that are stamped ahead of upstream's present. */
@@ -366,6 +368,7 @@ export function initialState(): IngestState {
     hasDate: null,
     newest: null,
     sightings: [],
+    unfitPolls: 0,
     sightingSkewMs: 0,
     aheadMs: [],
     itemsSinceCursor: 0,

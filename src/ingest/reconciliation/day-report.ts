@@ -24,7 +24,7 @@ const NOON = 12 * 60
 export function reportsOf(
   state: Pick<
     IngestState,
-    'head' | 'ledger' | 'hasDate' | 'skewMs' | 'sightings' | 'newest' | 'lastGoodPollMs'
+    'head' | 'ledger' | 'hasDate' | 'skewMs' | 'sightings' | 'unfitPolls' | 'newest' | 'lastGoodPollMs'
   >,
   config: Pick<IngestConfig, 'calendar' | 'dayWalks'>,
   nowMs: number,

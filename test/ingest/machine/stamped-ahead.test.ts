@@ -236,6 +236,30 @@ describe('an item stamped in the future', () => {
     }
   })
 
+  it.each([
+    ['one after the other', MINUTE],
+    ['at once', 0],
+  ])('hides nothing in company where upstream has no Date: thirty of them, listed %s', (_name, everyMs) => {
+    const crowd = Array.from({ length: 30 }, (_, number) => ({
+      guid: `crowd-${number}`,
+      timeMs: SEVEN + 3 * DAY + number * 1000,
+      visibleMs: SEVEN + 2 * HOUR + number * everyMs,
+      content: 'crowd',
+    }))
+    const world = played('free', crowd, { dateOffMs: null })
+    whole(world)
+    expect(meanDelayMs(world)).toBeLessThan(1.3 * meanDelayMs(played('free', [], { dateOffMs: null })))
+  })
+
+  it('hides nothing where upstream has no Date and our clock is set back', () => {
+    const items = [...days(), stamped(3 * DAY)]
+    const world = new World({ ...plans.free, seed: 1, startMs: SEVEN - 10 * MINUTE, items, dateOffMs: null })
+    world.run(SEVEN + 5 * HOUR)
+    world.options.clockOffMs = -3 * HOUR
+    world.run(SEVEN + 2 * DAY)
+    whole(world)
+  })
+
   it('delays nothing where our clock is set back: a poll that asked for too early an end is made again', () => {
     const crowd = Array.from({ length: 30 }, (_, number) =>
       stamped(2 * DAY + number * 1000, `crowd-${number}`),
