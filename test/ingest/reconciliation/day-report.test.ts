@@ -22,7 +22,7 @@ function reports(
   const { nowMs = FRIDAY, skewMs = 0, ledger = new Map() } = at
   const head = { ...initialState().head, countedFromMs: FRIDAY - 2 * DAY_MS, ...changes }
   const dayWalks = at.dayWalks === null ? null : config.dayWalks
-  const clocks = { hasDate: true, skewMs, sightings: sightingsOf('date'), newest: null }
+  const clocks = { hasDate: true, skewMs, sightings: sightingsOf('date'), unfitPolls: 0, newest: null }
   return reportsOf({ head, ledger, ...clocks, lastGoodPollMs: nowMs }, { ...config, dayWalks }, nowMs)
 }
 

@@ -98,7 +98,7 @@ export function playBroken(
 }
 
 function clocksApartMs({ options, jumps }: Draft): number {
-  // Without a `Date` five items that are stamped ahead count as the present.
+  // Without a `Date` only new items tell whether our clock is right.
   if (options.dateOffMs === null) return Number.POSITIVE_INFINITY
   const clocks = [options.clockOffMs, options.dateOffMs, ...jumps.map(({ clockOffMs }) => clockOffMs)]
   const offs = clocks.map((off) => Math.abs((typeof off === 'function' ? off(END_MS) : off) ?? 0))
