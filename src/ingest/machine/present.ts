@@ -10,7 +10,7 @@ const MARGIN_MS = MINUTE_MS
 const AGREEMENT_MS = 10 * MINUTE_MS
 /** Without a `Date`, so many items ahead of our clock show that it is slow. */
 const CONSENSUS = 5
-/** Without a `Date`, so many polls in a row whose new items all do not fit our clock show that it is slow. */
+/** Without a `Date`, so many polls in a row whose new items all do not fit our clock show that it is slow, where others did. */
 const UNFIT_POLLS = 2
 /** Most items of a page are not stamped ahead, if it has so many: a clock that they are all ahead of is wrong. */
 const FEWEST_OF_PAGE = 11
@@ -134,17 +134,23 @@ export function shownClock(state: Clocks): RightClock | null {
   return Math.abs(state.skewMs) <= AGREEMENT_MS ? null : rightClock(state)
 }
 
-/** Without a `Date`: true where new items fit our clock, those of the last poll that brought any too. */
+/** Without a `Date`: true where new items fit our clock, some of the last poll that brought any too. */
 function isOursShown({ sightings, unfitPolls }: Pick<IngestState, 'sightings' | 'unfitPolls'>): boolean {
-  return unfitPolls === 0 && sightings.filter((seen) => seen !== 'neither').length >= FEWEST_FITS
+  return unfitPolls === 0 && fitsIn(sightings) >= FEWEST_FITS
 }
 
 /**
- * Without a `Date`: true where no new item fits our clock poll after poll. One poll does not tell: many items that are stamped
- * ahead may be listed at once.
+ * Without a `Date`: true where new items do not fit our clock, and hardly any did; or none any more. There one poll does not
+ * tell: many items that are stamped ahead may be listed at once.
  */
 function isOursSlow({ sightings, unfitPolls }: Pick<IngestState, 'sightings' | 'unfitPolls'>): boolean {
-  return unfitPolls >= UNFIT_POLLS && sightings.filter((seen) => seen === 'neither').length >= CONSENSUS
+  const fits = fitsIn(sightings)
+  const isSeen = fits < FEWEST_FITS || unfitPolls >= UNFIT_POLLS
+  return isSeen && sightings.length - fits >= CONSENSUS
+}
+
+function fitsIn(sightings: readonly Sighting[]): number {
+  return sightings.filter((seen) => seen !== 'neither').length
 }
 
 function rightClock({ sightings }: Pick<Clocks, 'sightings'>): RightClock | null {
