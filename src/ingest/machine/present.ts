@@ -75,8 +75,9 @@ export function isPresentKnown(state: Clocks): boolean {
 export function earliestPresentMs(context: StepContext, times: readonly number[] = []): number {
   const { state } = context
   const present = presentMs(context)
-  // Without a `Date` the newest items may show that our clock is slow.
-  if (!state.hasDate && present - context.nowMs > MARGIN_MS && isOursSlow(state)) return present
+  // Without a `Date` items may show that our clock is slow. The first cursor of all goes by them.
+  const isTold = state.head.cursor === null || isOursSlow(state)
+  if (!state.hasDate && present - context.nowMs > MARGIN_MS && isTold) return present
   const [earlierMs] = clocksMs(context)
   const laterMs = Math.max(context.nowMs, context.nowMs + state.skewMs)
   const fitting = times.filter((timeMs) => isAhead(timeMs, earlierMs) && !isAhead(timeMs, laterMs)).length
