@@ -173,8 +173,8 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'backfill-page-dropped-at-stop',
     file: machine('scan-end'),
-    before: 'publish(context, { ...fetchedBy(scan), last: { backfill: { ...backfill, next } } })',
-    after: 'publish(context, { ...fetchedBy(scan), last: { backfill } })',
+    before: 'return { backfill: { ...backfill, next: { fromMs, pageCursor } } }',
+    after: 'return { backfill }',
     breaks: 'A restart in the middle of a backfill reads no page again.',
     killedBy: {
       file: 'test/ingest/backfill-restarts.test.ts',
