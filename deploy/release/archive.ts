@@ -6,12 +6,12 @@ import { basename, dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 
-/** Owner, order and format are fixed; rights and times are those of the files. */
-const FIXED = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu']
+/** Options of tar: owner, order and format are fixed; rights and times are those of the files. */
+export const TAR_OPTIONS = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu']
 
 /** Writes the archive, which holds the folder by its name. Node compresses: its version is part of the release. */
 export async function packArchive(folder: string, file: string): Promise<void> {
-  const tar = spawn('tar', [...FIXED, '-C', dirname(folder), '-c', basename(folder)], {
+  const tar = spawn('tar', [...TAR_OPTIONS, '-C', dirname(folder), '-c', basename(folder)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { PATH: process.env.PATH, LC_ALL: 'C' },
   })

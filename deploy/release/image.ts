@@ -8,6 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { TAR_OPTIONS } from './archive.ts'
 import type { Release } from './product-folder.ts'
 
 const run = promisify(execFile)
@@ -55,7 +56,7 @@ export async function packImage(
     mkdirSync(parts)
     await run('tar', ['-xf', written, '-C', parts])
     const names = withoutBuildContainer(parts, `disclosure-bridge:${version}`)
-    const same = ['--owner=0', '--group=0', '--numeric-owner', '--mode=0644', `--mtime=@${epochSeconds}`]
+    const same = [...TAR_OPTIONS, '--mode=0644', `--mtime=@${epochSeconds}`]
     await run('tar', ['-cf', file, ...same, '-C', parts, ...names])
   } finally {
     rmSync(work, { recursive: true })

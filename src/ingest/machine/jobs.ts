@@ -45,7 +45,8 @@ export function nextJob(context: StepContext): void {
   if (state.refunds.length > 0) enqueue(context, 'poll', { events: [] })
   flushQueue(context)
   if (state.committing) return
-  if (state.pausedSinceMs !== null) return rest(context)
+  // What a scan has fetched is published; it goes on when polling is resumed.
+  if (state.pausedSinceMs !== null) return waitFor(context, Number.POSITIVE_INFINITY)
   if (nowMs < state.blockedUntilMs) return waitFor(context, state.blockedUntilMs)
   if (!config.pacing.mayRequest(state.ledger, nowMs)) {
     // The page of a scan cannot be paid either: asking for it postpones the scan.
@@ -54,14 +55,6 @@ export function nextJob(context: StepContext): void {
   if (pollGoesFirst(context)) return poll(context)
   if (state.scan !== null) continueScan(context, state.scan)
   else if (!startDueScan(context)) wake(context, nextDueMs(context))
-}
-
-/** Sends nothing while polling is paused. What a scan has fetched is published; the scan goes on when polling is resumed. */
-function rest(context: StepContext): void {
-  const { state } = context
-  if (state.scan !== null) publishHeld(context, state.scan)
-  flushQueue(context)
-  if (!state.committing) wake(context, Number.POSITIVE_INFINITY)
 }
 
 /**

@@ -65,7 +65,7 @@ export function poll(context: StepContext): void {
  * the present left is asked for by date too: its cursor may hide items that were listed before its newest one.
  */
 function pollQuery(context: StepContext): UpstreamListQuery {
-  const { cursorRefused, endedEarly, head } = context.state
+  const { cursorRefused, endedEarly, head, lastGoodPollMs } = context.state
   const { cursor, lastCleanPollMs, latestTimeMs } = head
   const query: UpstreamListQuery = { pageSize: context.config.pageSize }
   if (cursorRefused) return query
@@ -74,16 +74,16 @@ function pollQuery(context: StepContext): UpstreamListQuery {
   if (cursor !== null && how === 'by_cursor' && !isRest) return { ...query, sinceCursor: cursor }
   const toMs = upperBoundMs(context, how)
   if (lastCleanPollMs === null || (latestTimeMs === 0 && toMs === undefined)) return query
-  const polledMs = Math.min(lastCleanPollMs, earliestPresentMs(context) - sinceLastGoodMs(context))
+  const polledMs = Math.min(lastCleanPollMs, earliestPresentMs(context) - sinceMs(context, lastGoodPollMs))
   const seenToMs = latestTimeMs === 0 ? polledMs : Math.min(polledMs, latestTimeMs)
   const newestMs = Math.min(seenToMs, toMs ?? seenToMs)
   const marginMs = isRest ? COVER_MARGIN_MS : FILL_MARGIN_MS
   return { ...query, fromMs: newestMs - marginMs, ...(toMs !== undefined && { toMs }) }
 }
 
-/** The time since the last good poll, by our clock, ms: also right where the clock that dated it was not. */
-function sinceLastGoodMs({ state, nowMs }: StepContext): number {
-  return state.lastGoodPollMs === null ? 0 : Math.max(0, nowMs - state.lastGoodPollMs)
+/** The time since a good poll, by our clock, ms; 0 where there was none. Also right where the clock that dated it was not. */
+function sinceMs({ nowMs }: StepContext, lastGoodPollMs: number | null): number {
+  return lastGoodPollMs === null ? 0 : Math.max(0, nowMs - lastGoodPollMs)
 }
 
 /** Handles the answer to a poll, or to the request for a new cursor. */
@@ -109,7 +109,7 @@ export function answerPoll(
   context.actions.push({ type: 'tally', purpose, result: page.fresh.length > 0 ? 'new' : 'empty' })
   const isFirst = lastGoodPollMs === null || state.head.lastCleanPollMs === null
   const pageCursor = usableCursor(context, page, {
-    sinceMs: isFirst ? null : Math.max(0, context.nowMs - lastGoodPollMs),
+    sinceMs: isFirst ? null : sinceMs(context, lastGoodPollMs),
     isByDate: query.toMs !== undefined,
     isRepeated: isRepeated(context, query, page),
   })
@@ -173,15 +173,16 @@ function levelOf(
  * later than the time since the last good poll says, unless our clock was set meanwhile.
  */
 export function lastCleanOf(
-  { state, nowMs }: StepContext,
+  context: StepContext,
   startMs: number,
   { lastGoodPollMs, sightingSkewMs }: Pick<IngestState, 'lastGoodPollMs' | 'sightingSkewMs'>,
 ): number {
+  const { state } = context
   const { lastCleanPollMs } = state.head
   if (lastCleanPollMs === null) return startMs
   const wasClockSet = Math.abs(state.skewMs - sightingSkewMs) > HOUR_MS
   if (wasClockSet && lastCleanPollMs <= startMs) return lastCleanPollMs
-  const agoMs = lastGoodPollMs === null ? 0 : Math.max(0, nowMs - lastGoodPollMs)
+  const agoMs = sinceMs(context, lastGoodPollMs)
   // `Date` has whole seconds: what was learnt up to that poll is not learnt twice.
   return lastCleanPollMs > startMs - agoMs + MINUTE_MS ? startMs - agoMs : lastCleanPollMs
 }

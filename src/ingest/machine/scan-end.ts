@@ -153,8 +153,9 @@ function publishBackfill(context: StepContext, scan: PageScan): void {
  */
 export function keepBackfillPage(context: StepContext): void {
   const { scan, queue } = context.state
-  if (scan?.kind !== 'backfill' || scan.pageCursor === null || queue.length > 0) return
-  publish(context, { ...fetchedBy(scan), last: keptPage(context, scan) })
+  if (scan === null || queue.length > 0) return
+  const last = keptPage(context, scan)
+  if (last.backfill !== undefined) publish(context, { ...fetchedBy(scan), last })
 }
 
 /** The backfill with the page to go on with, for a scan of it whose earlier pages are published with this; nothing for others. */

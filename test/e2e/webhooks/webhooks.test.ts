@@ -100,6 +100,9 @@ describe('webhooks of a bridge', () => {
     )
     await ask('DELETE', `/${id}`)
     expect(new Set(got).size).toBe(got.length)
+    const row = got.slice(0, withoutHole(got))
+    const [first = 0] = row
+    expect(row).toEqual((await sequences()).slice(first - 1, first - 1 + row.length))
     receiver.verify(secret)
     receiver.received.splice(0, paused)
     receiver.verify(fresh)
