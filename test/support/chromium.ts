@@ -16,6 +16,8 @@ export interface BrowserPage {
    * meanwhile, the expression is evaluated once more, on the page that follows.
    */
   evaluate<T>(expression: string): Promise<T>
+  /** What a person can read on it; empty while the page that comes next has no body yet. */
+  text(): Promise<string>
   /** Loads an address in the page and waits until it is loaded. */
   open(url: string): Promise<void>
   /** Presses and releases a key, e.g. `j`, `Enter`, `Escape`, `Tab`, ` `, `Shift+Tab`. */
@@ -163,6 +165,7 @@ async function drivenPage({ ask }: DevTools, errors: readonly string[]): Promise
   let other: string | null = null
   return {
     evaluate,
+    text: () => evaluate<string>("document.body?.innerText ?? ''"),
     emulate,
     call,
     async open(url) {

@@ -27,7 +27,7 @@ describe.skipIf(!hasTool('chromium', 'chromium'))('a hidden tab', () => {
     await desk?.[Symbol.asyncDispose]()
   })
 
-  const shown = () => page.evaluate<string>('document.body.innerText')
+  const shown = () => page.text()
   const linesAfter = (from: number) => traffic.lines().slice(from)
   const hide = async (isHidden: boolean): Promise<void> => {
     await page.hide(isHidden)

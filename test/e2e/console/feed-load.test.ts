@@ -53,7 +53,7 @@ describe.skipIf(!hasTool('chromium', 'chromium'))('the live feed under load', ()
     await desk?.[Symbol.asyncDispose]()
   })
 
-  const shown = () => page.evaluate<string>('document.body.innerText')
+  const shown = () => page.text()
   /** Publishes so many, and resolves with the id of the last event when the bridge has them all. */
   const publish = async (count: number): Promise<string> => {
     for (let done = 0; done < count; done += AT_ONCE) {

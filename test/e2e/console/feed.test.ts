@@ -26,7 +26,7 @@ describe.skipIf(!hasTool('chromium', 'chromium'))('the live feed', () => {
     await desk?.[Symbol.asyncDispose]()
   })
 
-  const shown = () => page.evaluate<string>('document.body.innerText')
+  const shown = () => page.text()
   const rows = () =>
     page.evaluate<number>("Number(document.querySelector('.feed-table table')?.ariaRowCount ?? 1) - 1")
   const inPage = () => page.evaluate<number>("document.querySelectorAll('.feed-table tr').length")

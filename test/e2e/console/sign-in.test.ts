@@ -40,7 +40,7 @@ describe.skipIf(!hasTool('chromium', 'chromium'))('signing in to the console', (
   })
 
   const heading = () => page.evaluate<string>("document.querySelector('h1')?.textContent ?? ''")
-  const text = () => page.evaluate<string>('document.body.innerText')
+  const text = () => page.text()
   const answer = (words: string): string =>
     `[...document.querySelectorAll('main button')].find((one) => one.textContent === '${words}').click()`
 
@@ -80,7 +80,7 @@ describe.skipIf(!hasTool('chromium', 'chromium'))('signing in to the console', (
     expect(await page.evaluate('location.href')).toBe(`${desk.url}/console/`)
     await using other = await openInChromium(link)
     await eventually(
-      () => other.evaluate<string>('document.body.innerText'),
+      () => other.text(),
       (shown) => shown.includes('This link has been used; make another'),
     )
     expect(await other.evaluate('location.hash')).toBe('')
@@ -98,7 +98,7 @@ describe.skipIf(!hasTool('chromium', 'chromium'))('signing in to the console', (
     const link = await desk.link()
     await using site = await startSite(`<script>location.href = ${JSON.stringify(link)}</script>`)
     await using lured = await openInChromium(site.url)
-    const shown = () => lured.evaluate<string>('document.body.innerText')
+    const shown = () => lured.text()
     await eventually(shown, (words) => words.includes('Sign in with this link?'))
     expect(await lured.evaluate("fetch('/v1/me').then(({ status }) => status)")).toBe(401)
     await lured.evaluate(answer('Do not use the link'))
