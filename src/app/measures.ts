@@ -68,11 +68,18 @@ function measureReplica({ metrics, clock }: StartContext, { replicator, recentEv
 
 /** Days as the leader knows them; null on every other process, which then has no series of them. */
 function measureDays({ metrics }: StartContext, days: readonly PublishedDay[] | null): void {
-  const over = days?.slice(-1 - MEASURED_DAYS, -1) ?? null
-  for (const state of dayStates) {
-    const those = over?.filter((day) => (state === 'gaps_left' ? day.gapsLeft > 0 : day.walk === state))
-    metrics.days.set({ state }, those?.length ?? null)
-  }
+  const over = days?.slice(-1 - MEASURED_DAYS, -1)
+  const counts = over === undefined ? null : countDays(over)
+  for (const state of dayStates) metrics.days.set({ state }, counts?.[state] ?? null)
+}
+
+/** How many of these days are in each state. Each counts once: with an open gap as that, whatever became of its re-read. */
+export function countDays(
+  days: readonly Pick<PublishedDay, 'walk' | 'gapsLeft'>[],
+): Record<(typeof dayStates)[number], number> {
+  const states = days.map((day) => (day.gapsLeft > 0 ? 'gaps_left' : day.walk))
+  const counted = dayStates.map((state) => [state, states.filter((one) => one === state).length])
+  return Object.fromEntries(counted)
 }
 
 function measureDisk({ metrics, settings: { dataDir } }: StartContext): void {

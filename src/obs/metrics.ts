@@ -36,8 +36,8 @@ export const upstreamStates = ['ok', 'throttled', 'quota', 'unauthorised', 'fail
 export const dispositions = ['new', 'amended', 'duplicate', 'late', 'rejected'] as const
 
 /**
- * What is known of a day that is over. All but `gaps_left` are the states of its daily reconciliation, as `GET /v1/report` names
- * them.
+ * What is known of a day that is over. `gaps_left` is that of a day with an open gap; the others are the states of its daily
+ * reconciliation, as `GET /v1/report` names them.
  */
 export const dayStates = [
   'complete',
@@ -233,7 +233,7 @@ function ingestMetrics(make: Instruments) {
     ),
     days: make.knownGauges(
       'days',
-      'London days of the last week that are over, by what is known of them; only on the leader. `complete`: read again to the end; `gaps_left`: a gap of it is open, whatever else.',
+      'London days of the last week that are over, by what is known of them; only on the leader. Each counts once. `gaps_left`: a gap of it is open; `complete`: read again to the end, and no gap is open.',
       { state: dayStates },
     ),
   }
