@@ -51,7 +51,11 @@ export function logMetrics(make: Instruments) {
       'Times this process became leader or stopped being it.',
       {},
     ),
-    commits: make.counter('commit_total', 'Commits to the log, by outcome.', { outcome: commitOutcomes }),
+    commits: make.counter(
+      'commit_total',
+      'Commits to the log, by outcome. `fenced` counts each time that a write, of a commit, a unit or a claim, found that another process has claimed the log.',
+      { outcome: commitOutcomes },
+    ),
     commitUnresolved: make.gauge(
       'commit_unresolved',
       '1 from a write with an unknown outcome until the leader has read what became of it, else 0.',

@@ -102,10 +102,16 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
       countRejected(commit)
       for (const event of events) observeEvent(event, purpose, nowMs, skewMs)
     },
+    /** Another process has claimed the log: a commit, a unit or a claim of this one was refused. */
+    fenced(): void {
+      metrics.commits.add({ outcome: 'fenced' })
+    },
     /** A commit failed: fenced by another writer, or with an unknown outcome. */
     commitBroke(code: 'unknown' | 'fenced', { commit }: QueuedCommit, durationMs: number): void {
-      metrics.commits.add({ outcome: code })
-      if (code === 'unknown') unknown.add(commit)
+      if (code === 'unknown') {
+        metrics.commits.add({ outcome: code })
+        unknown.add(commit)
+      }
       metrics.commitDuration.observe({}, durationMs / 1000)
     },
     /** Since when this process leads, ms since 1970, our clock; null: it does not, or no longer. */

@@ -153,6 +153,7 @@ export class Poller {
   }
 
   #feed(input: Input): void {
+    if (input.type === 'broke' && input.code === 'fenced') this.#parts.observer.fenced()
     try {
       const { state, actions } = step(this.#state, input, this.#parts.config)
       this.#state = state

@@ -12,10 +12,11 @@ import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { answers, startScriptedUpstream } from '../../support/worlds/scripted-upstream.ts'
 
-it('a fenced writer does not send a proxied request, and its poller campaigns again at once', async () => {
+it('a fenced writer does not send a proxied request, counts it as fenced, and its poller campaigns again at once', async () => {
   const meta = { paging: { pageSize: 50, count: 0, hasMore: false, nextCursor: null, latestCursor: 'c' } }
   await using upstream = await startScriptedUpstream(answers(200, JSON.stringify({ data: [], meta })))
   const log = createMemoryLog()
+  const metrics = createMetrics({ version: '0' })
   const replica = {
     ...{ oldest: 1, latest: 0, oldestRecordedMs: () => null },
     ...{ known: () => new Map(), replica: COMPLETE_REPLICA, caughtUp: async () => undefined },
@@ -35,7 +36,7 @@ it('a fenced writer does not send a proxied request, and its poller campaigns ag
       replicator: replica,
     },
     ...{ clock: systemClock, chance: () => 0.5, logger: keepingLogger().logger },
-    metrics: createMetrics({ version: '0' }),
+    metrics,
   })
   const { poller } = ingest
   const sent: string[] = []
@@ -57,6 +58,7 @@ it('a fenced writer does not send a proxied request, and its poller campaigns ag
   await claimed(log)
   expect(await poller.proxy(send)).toBe(null)
   expect(sent).toHaveLength(1)
+  expect(await metrics.scrape()).toContain('bridge_commit_total{outcome="fenced"} 1')
   // It has campaigned again and leads with a new claim.
   await until(() => poller.state.lastGoodPollMs !== null && poller.state.name === 'polling')
   expect(poller.leaderSinceMs).toBeGreaterThanOrEqual(won ?? Number.POSITIVE_INFINITY)
