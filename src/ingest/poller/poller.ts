@@ -63,6 +63,8 @@ export class Poller {
   #term: Term | null = null
   /** The only writer of this process. */
   #writer: PollerWriter | null = null
+  /** The last one that was fenced. */
+  #fenced: PollerWriter | null = null
   #request = new AbortController()
   /** Replaced with every campaign and claim; results of work that began under an earlier one are dropped. */
   #scope = new AbortController()
@@ -143,7 +145,7 @@ export class Poller {
       this.#feed({ type: 'proxied', outcome, spentMs, ledger: writer.state.ledger, nowMs: this.#nowMs() })
       return outcome
     } catch (error) {
-      if (!signal.aborted) this.#feed(this.#brokenBy(error))
+      if (!signal.aborted) this.#feed(this.#brokenBy(error, writer))
       return null
     }
   }
@@ -153,7 +155,6 @@ export class Poller {
   }
 
   #feed(input: Input): void {
-    if (input.type === 'broke' && input.code === 'fenced') this.#parts.observer.fenced()
     try {
       const { state, actions } = step(this.#state, input, this.#parts.config)
       this.#state = state
@@ -279,7 +280,7 @@ export class Poller {
       if (this.#writer === writer) this.#writer = null
       await writer?.release()
       if (signal.aborted) return null
-      if (isBridgeError(error, 'log_fenced')) return { type: 'broke', code: 'fenced', nowMs: this.#nowMs() }
+      if (isBridgeError(error, 'log_fenced')) return this.#brokenBy(error, writer)
       if (!isLogOutage(error)) throw error
       if (attempt === 1) this.#reportUnavailable('claim', error)
       return 'retry'
@@ -324,7 +325,7 @@ export class Poller {
         const { ledger } = writer.state
         return { type: 'answered', answer, spentMs: permit.spentMs, ledger, nowMs: this.#nowMs() }
       } catch (error) {
-        return this.#brokenBy(error)
+        return this.#brokenBy(error, writer)
       }
     })
   }
@@ -350,17 +351,24 @@ export class Poller {
         observer.committed(queued, committed, { startMs, nowMs, skewMs: skewsMs(this.#state)[0] })
         return { type: 'committed', writer: writer.state, nowMs }
       } catch (error) {
-        const broke = this.#brokenBy(error)
+        const broke = this.#brokenBy(error, writer)
         observer.commitBroke(broke.code, queued, this.#nowMs() - startMs)
         return broke
       }
     })
   }
 
-  /** The input for an error of the writer. @throws any other error */
-  #brokenBy(error: unknown): Extract<Input, { type: 'broke' }> {
+  /**
+   * The input for an error of this writer, null before there is one. A writer that is fenced is counted once.
+   * @throws any other error
+   */
+  #brokenBy(error: unknown, writer: PollerWriter | null): Extract<Input, { type: 'broke' }> {
     const nowMs = this.#nowMs()
-    if (isBridgeError(error, 'log_fenced')) return { type: 'broke', code: 'fenced', nowMs }
+    if (isBridgeError(error, 'log_fenced')) {
+      if (writer === null || writer !== this.#fenced) this.#parts.observer.fenced()
+      this.#fenced = writer
+      return { type: 'broke', code: 'fenced', nowMs }
+    }
     if (!isLogOutage(error)) throw error
     this.#reportUnavailable('write', error)
     return { type: 'broke', code: 'unknown', nowMs }
