@@ -13,6 +13,7 @@
  * the same command with the same folder goes on with it, market and log included.
  * `--mutants` breaks the source in each of the listed ways and checks that the named test fails; `--only` names some.
  * `--alerts real` plays each fault under a real Prometheus with the shipped rules; `quick` shortens their waits.
+ * `--runbooks` tries the runbooks of the alerts against the faults that they are for; `--only` names some faults.
  */
 import { parseArgs } from 'node:util'
 import { seededChance } from '../../src/core/chance.ts'
@@ -34,6 +35,7 @@ import { killRuns } from './kills.ts'
 import { mutants } from './mutants/list.ts'
 import { runMutants } from './mutants/run.ts'
 import { RealLogs, realLogsOf } from './real-logs.ts'
+import { runbookRuns } from './runbooks.ts'
 import { soak } from './soak/soak.ts'
 import { webhookKillRuns } from './webhook-kills.ts'
 import { weekRuns } from './weeks.ts'
@@ -146,6 +148,8 @@ const { values } = parseArgs({
     about: { type: 'string' },
     /** Plays the faults that operators hear of: real or quick. */
     alerts: { type: 'string' },
+    /** Tries the runbooks of the alerts. */
+    runbooks: { type: 'boolean', default: false },
     /** Only these mutants or faults, by comma. */
     only: { type: 'string' },
     /** Runs only this many kills of bridges that deliver webhooks. */
@@ -192,6 +196,11 @@ if (values.mutants) {
   const report = await alertRuns(mode, only, (line) => void process.stderr.write(`${line}\n`))
   print({ node: process.version, ...report })
   process.exitCode = report.wrong.length > 0 || report.faults.length === 0 ? 1 : 0
+} else if (values.runbooks) {
+  const only = values.only?.split(',') ?? null
+  const report = await runbookRuns(only, (line) => void process.stderr.write(`${line}\n`))
+  print({ node: process.version, ...report })
+  process.exitCode = report.wrong.length > 0 || report.trials.length === 0 ? 1 : 0
 } else if (values.broken !== undefined) {
   const seeds = Number(values.broken)
   const workers = Number(values.workers)

@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { appendFileSync, closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -22,6 +22,8 @@ export interface SmallDisk extends AsyncDisposable {
   readonly inside: readonly string[]
   /** Writes a file until not one more byte fits. */
   fill(): void
+  /** Adds so many bytes to that file. */
+  grow(bytes: number): void
   /** Removes it. */
   makeRoom(): void
 }
@@ -60,6 +62,7 @@ export async function startSmallDisk(bytes: number): Promise<SmallDisk> {
       }
       if (statfsSync(seen).bfree > 0) throw new Error('the disk is not full')
     },
+    grow: (bytes) => appendFileSync(filler, Buffer.alloc(bytes)),
     makeRoom: () => rmSync(filler, { force: true }),
     async [Symbol.asyncDispose]() {
       holder.stdin.end()

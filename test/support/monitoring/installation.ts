@@ -1,7 +1,15 @@
 /** One installation that Prometheus watches: a sandbox of its own, and processes that keep their addresses through restarts. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/sandbox.ts'
-import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../bridge-process.ts'
+import {
+  type BridgeProcess,
+  bridgeEnv,
+  runToEnd,
+  startBridge,
+  temporaryDirectory,
+} from '../bridge-process.ts'
 import { eventually } from '../http/api-client.ts'
 import { freePorts } from '../kafka/runtime/ports.ts'
 
@@ -20,6 +28,8 @@ export interface InstallationOptions {
   settings?: Record<string, string>
   /** Where each process keeps its data, and how it is started; default: a directory of its own. */
   disk?: { path: string; inside: readonly string[] }
+  /** Its hosts have the market's time, until `moveTime` or `setClocks` says otherwise. Default: they have ours. */
+  hasMarketTime?: boolean
 }
 
 /** One process of it. */
@@ -30,8 +40,8 @@ export interface InstallationNode {
   readonly env: Readonly<Record<string, string>>
   /** The running process. */
   process(): BridgeProcess
-  /** Ends it, and starts it again on its data and its addresses; resolves when it is ready to serve. */
-  restart(signal?: NodeJS.Signals): Promise<void>
+  /** Ends it, and starts it again on its data and its addresses, with changed settings; resolves when it is ready to serve. */
+  restart(signal?: NodeJS.Signals, changed?: Readonly<Record<string, string>>): Promise<void>
 }
 
 export interface Installation extends AsyncDisposable {
@@ -40,6 +50,22 @@ export interface Installation extends AsyncDisposable {
   readonly nodes: readonly InstallationNode[]
   /** The process that leads. */
   leader(): Promise<InstallationNode>
+  /** Moves market and hosts forward; only with `hasMarketTime`. Timers of a process run on, as on a host whose clock is set. */
+  moveTime(ms: number): void
+  /** Sets the clocks of the hosts so far ahead of the market's; only with `hasMarketTime`. */
+  setClocks(aheadMs: number): void
+}
+
+/** Loaded into processes whose clock is moved. */
+const HOST_CLOCK = join(import.meta.dirname, 'host-clock.ts')
+
+/** Runs a command of the bridge beside that process, with its settings, as its operator would. */
+export function runBeside(
+  node: InstallationNode,
+  line: string,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const port = new URL(node.process().ready.http).port
+  return runToEnd(line.split(' ').slice(1), { ...node.env, BRIDGE_HTTP_PORT: port })
 }
 
 /** Starts it; resolves when one of its processes leads and has polled. */
@@ -51,6 +77,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
     { clock: systemClock },
   )
   made.defer(() => sandbox.close())
+  const clock = made.use(hostClock(sandbox))
   const ports = await freePorts(count)
   const nodes = await Promise.all(
     ports.map(async (port): Promise<InstallationNode> => {
@@ -63,6 +90,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
           BRIDGE_KAFKA_BROKERS: brokers.join(','),
           BRIDGE_TOPIC_PREFIX: `faults-${name}`,
         }),
+        ...(options.hasMarketTime === true && clock.env),
         ...options.settings,
       })
       const start = (): Promise<BridgeProcess> =>
@@ -73,7 +101,8 @@ export async function startInstallation(options: InstallationOptions): Promise<I
         target: `127.0.0.1:${port}`,
         env,
         process: () => process,
-        async restart(signal = 'SIGTERM') {
+        async restart(signal = 'SIGTERM', changed = {}) {
+          Object.assign(env, changed)
           await process.stop(signal)
           process = await start()
           await eventually(
@@ -100,7 +129,33 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   }
   await leader()
   const held = made.move()
-  return { name, sandbox, nodes, leader, [Symbol.asyncDispose]: () => held.disposeAsync() }
+  return {
+    ...{ name, sandbox, nodes, leader },
+    moveTime(ms) {
+      sandbox.moveForward(ms)
+      clock.move(ms)
+    },
+    setClocks: clock.setAhead,
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  }
+}
+
+/** The clock of its hosts: that of the market, which is months behind ours. */
+function hostClock(sandbox: Sandbox) {
+  const directory = temporaryDirectory()
+  const file = join(directory.path, 'moved-ms')
+  let behindMs = sandbox.marketNow() - systemClock.now()
+  const set = (aheadMs: number): void => writeFileSync(file, String(behindMs + aheadMs))
+  set(0)
+  return {
+    env: { NODE_OPTIONS: `--import=${HOST_CLOCK}`, HOST_CLOCK_FILE: file },
+    move(ms: number) {
+      behindMs += ms
+      set(0)
+    },
+    setAhead: set,
+    [Symbol.dispose]: () => directory[Symbol.dispose](),
+  }
 }
 
 async function hasPolled(node: InstallationNode): Promise<boolean> {

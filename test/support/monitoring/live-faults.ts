@@ -4,31 +4,14 @@
  */
 import type { FaultSetting } from '../../../src/sandbox/faults/fault-kinds.ts'
 import { eventually } from '../http/api-client.ts'
-import type { KafkaCluster } from '../kafka/cluster.ts'
 import { freePorts } from '../kafka/runtime/ports.ts'
 import { startSmallDisk } from '../small-disk.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../webhooks/endpoint-api.ts'
-import { type Installation, startInstallation } from './installation.ts'
+import { startInstallation } from './installation.ts'
+import { type Brokers, disposedWith, type PlacedFault } from './placed-fault.ts'
 
 /** How time runs: `play-faults.ts` says what the quick mode shortens. */
 export type Mode = 'quick' | 'real'
-
-/** An installation that can be broken and mended. */
-export interface PlacedFault extends AsyncDisposable {
-  installation: Installation
-  break(): Promise<void> | void
-  mend(): Promise<void> | void
-  /** True where service discovery forgets its processes while it is broken. */
-  isForgotten?: boolean
-}
-
-/** Where installations get their Kafka. */
-export interface Brokers {
-  /** A broker for all that leave it alone; it ends with the play. */
-  shared(): Promise<KafkaCluster>
-  /** One more, which its fault may stop. */
-  own(): Promise<KafkaCluster>
-}
 
 export interface LiveFault {
   /** Also the name of its installation. */
@@ -247,20 +230,6 @@ async function upstreamFault(
     async mend() {
       installation.sandbox.faults.remove(null)
       if (afterwards === 'restart') await installation.nodes[0]?.restart()
-    },
-  }
-}
-
-/** The installation goes first, then what it stands on. */
-function disposedWith(
-  installation: Installation,
-  ground?: AsyncDisposable,
-): Pick<PlacedFault, 'installation' | typeof Symbol.asyncDispose> {
-  return {
-    installation,
-    async [Symbol.asyncDispose]() {
-      await installation[Symbol.asyncDispose]()
-      await ground?.[Symbol.asyncDispose]()
     },
   }
 }

@@ -9,10 +9,10 @@
  */
 import { temporaryDirectory } from '../bridge-process.ts'
 import { eventually } from '../http/api-client.ts'
-import { type KafkaCluster, startCluster } from '../kafka/cluster.ts'
 import type { KafkaRuntime } from '../kafka/runtime/runtime.ts'
 import { type AlertWatch, watchAlerts } from './alert-watch.ts'
-import type { LiveFault, Mode, PlacedFault } from './live-faults.ts'
+import type { LiveFault, Mode } from './live-faults.ts'
+import { type PlacedFault, startAll, targetsOf } from './placed-fault.ts'
 import { type PrometheusProcess, QUICK_PACE, startPrometheus } from './prometheus-process.ts'
 import { alertsOf, quickRules } from './quick-rules.ts'
 import { readRunbooks } from './runbooks.ts'
@@ -72,7 +72,11 @@ export async function playFaults(
 ): Promise<PlayedFault[]> {
   await using made = new AsyncDisposableStack()
   const directory = made.use(temporaryDirectory())
-  const placed = await startAll(made, faults, mode, kafka)
+  const placed = await startAll(
+    made,
+    faults.map((fault) => (brokers) => fault.start(mode, brokers)),
+    kafka,
+  )
   const rules = mode === 'quick' ? quickRules(shippedRules(), quickWait) : shippedRules()
   const pace = mode === 'quick' ? QUICK_PACE : SHIPPED_PACE
   const targets = new Map(placed.map((place) => [place, targetsOf(place)]))
@@ -107,28 +111,6 @@ export async function playFaults(
     (fired.get(name) ?? []).filter((alert) => mode === 'real' || !OF_SPEED.has(alert))
   return played.map((one) => judged(one, counting(one.fault.name), alertsOf(rules), watch, mode))
 }
-
-async function startAll(
-  made: AsyncDisposableStack,
-  faults: readonly LiveFault[],
-  mode: Mode,
-  kafka: KafkaRuntime,
-): Promise<PlacedFault[]> {
-  let shared: Promise<KafkaCluster> | null = null
-  const brokers = {
-    shared: () => {
-      shared ??= startCluster({ runtime: kafka }).then((cluster) => made.use(cluster))
-      return shared
-    },
-    own: async () => made.use(await startCluster({ runtime: kafka })),
-  }
-  const started = await Promise.allSettled(faults.map((fault) => fault.start(mode, brokers)))
-  const placed = started.flatMap((one) => (one.status === 'fulfilled' ? [made.use(one.value)] : []))
-  for (const one of started) if (one.status === 'rejected') throw one.reason
-  return placed
-}
-
-const targetsOf = ({ installation }: PlacedFault): string[] => installation.nodes.map(({ target }) => target)
 
 interface Stage {
   mode: Mode

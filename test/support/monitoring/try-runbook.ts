@@ -1,18 +1,20 @@
 /** Follows the runbook of an alert while it fires: its queries and commands, as an operator would. */
-import { runToEnd } from '../bridge-process.ts'
 import { eventually } from '../http/api-client.ts'
-import type { Installation } from './installation.ts'
+import { runTool } from '../tools.ts'
+import { type Installation, runBeside } from './installation.ts'
 import type { PrometheusProcess } from './prometheus-process.ts'
 import type { Runbook } from './runbooks.ts'
 
 /** The exit code of a command line that the program does not know. */
 const USAGE = 2
 const OVER_MS = 60_000
+/** As a command before lists it. */
+const AN_ID = /\bep_\w+/
 
 /** What came of it. */
 export interface TriedRunbook {
   alert: string
-  /** Exit code of each command that names no id; null where a signal ended it. */
+  /** Exit code of each command of the bridge and of each `curl`; null where a signal ended it. */
   commands: Record<string, number | null>
   /** What did not help, as sentences. */
   wrong: string[]
@@ -29,13 +31,20 @@ export async function tryRunbook(
     if (!(await saysSomething(query, installation, prometheus)))
       wrong.push(`the runbook of ${alert} asks for ${query}, which says nothing of it`)
   const node = installation.nodes.at(-1)
-  const port = new URL(node?.process().ready.http ?? '').port
-  const env = { ...node?.env, BRIDGE_HTTP_PORT: port }
+  if (node === undefined) throw new Error('the installation has no process')
   const codes: Record<string, number | null> = {}
-  for (const line of commands.filter((one) => /^bridge (?!.*\bID\b)/.test(one))) {
-    const { code, stderr } = await runToEnd(line.split(' ').slice(1), env)
-    codes[line] = code
-    if (code === USAGE) wrong.push(`the runbook of ${alert} says ${line}: ${stderr}`)
+  let listed = ''
+  for (const line of commands) {
+    if (line.startsWith('bridge ')) {
+      const [id = 'ID'] = AN_ID.exec(listed) ?? []
+      const { code, stdout, stderr } = await runBeside(node, line.replace(/\bID\b/, id))
+      codes[line] = code
+      listed += stdout
+      if (code === USAGE) wrong.push(`the runbook of ${alert} says ${line}: ${stderr}`)
+    } else if (line.startsWith('curl ')) {
+      const [, ...args] = line.replace('localhost:9464', node.target).split(' ')
+      codes[line] = (await runTool('curl', args)).code
+    }
   }
   return { alert, commands: codes, wrong }
 }
@@ -48,11 +57,12 @@ export async function tryOver(
   { alert, over }: Runbook,
   installation: Installation,
   prometheus: PrometheusProcess,
+  withinMs = OVER_MS,
 ): Promise<string[]> {
   return eventually(
     () => saysSomething(over, installation, prometheus),
     (says) => !says,
-    OVER_MS,
+    withinMs,
   ).then(
     () => [],
     () => [`by its runbook ${alert} is not over, but it has ended`],
@@ -60,7 +70,7 @@ export async function tryOver(
 }
 
 /** Whether the answer has a line about this installation, or lines about nobody. */
-async function saysSomething(
+export async function saysSomething(
   query: string,
   { name, nodes }: Installation,
   prometheus: PrometheusProcess,
