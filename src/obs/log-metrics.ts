@@ -4,7 +4,7 @@
 import type { Instruments } from './instruments.ts'
 
 /** How a commit ended. */
-export const commitOutcomes = ['committed', 'fenced', 'unknown'] as const
+export const commitOutcomes = ['committed', 'aborted', 'fenced', 'unknown'] as const
 
 /** What became of a commit with an unknown outcome. */
 export const resolvedOutcomes = ['committed', 'aborted'] as const
@@ -53,7 +53,7 @@ export function logMetrics(make: Instruments) {
     ),
     commits: make.counter(
       'commit_total',
-      'Commits to the log, by outcome. `fenced` counts each time that a write, of a commit, a unit or a claim, found that another process has claimed the log.',
+      'Commits to the log, by outcome. `fenced` counts each time that a write, of a commit, a unit or a claim, found that another process has claimed the log. An `unknown` one that turns out not to have been made counts as `aborted` then, too.',
       { outcome: commitOutcomes },
     ),
     commitUnresolved: make.gauge(

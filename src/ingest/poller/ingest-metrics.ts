@@ -127,6 +127,7 @@ export function createObserver(metrics: Metrics, config: IngestConfig) {
       metrics.commitUnresolved.set({}, isUnresolved(state) ? 1 : 0)
       const resolved = unknown.resolvedBy(state)
       if (resolved !== null) metrics.commitsResolved.add({ outcome: resolved.outcome })
+      if (resolved?.outcome === 'aborted') metrics.commits.add({ outcome: 'aborted' })
       if (resolved?.outcome === 'committed') {
         for (const event of resolved.commit.events) count(event)
         countRejected(resolved.commit)

@@ -115,30 +115,31 @@ test('a commit with an unknown outcome is counted once the next claim has read w
       [
         'commit_resolved_total{outcome="committed"}',
         'commit_resolved_total{outcome="aborted"}',
+        'commit_total{outcome="aborted"}',
         'items_total{disposition="new"}',
       ].map((name) => metric({ metrics }, name)),
     )
   show('polling', { sequence: 7 })
   breaks({ events })
-  expect(await counted()).toEqual([0, 0, 0])
+  expect(await counted()).toEqual([0, 0, 0, 0])
   show('catching-up', { sequence: 8 })
   show('polling', { sequence: 8 })
-  expect(await counted()).toEqual([1, 0, 1])
+  expect(await counted()).toEqual([1, 0, 0, 1])
   show('polling', { sequence: 7 })
   breaks({ events })
   show('catching-up', { sequence: 7 })
-  expect(await counted()).toEqual([1, 1, 1])
+  expect(await counted()).toEqual([1, 1, 1, 1])
   // Without events the changes of the head say it.
   breaks({ events: [], head: { cursor: 'next' } })
   show('catching-up', { sequence: 7, cursor: 'next' })
   breaks({ events: [], head: { cursor: 'later' } })
   show('catching-up', { sequence: 7, cursor: 'next' })
-  expect(await counted()).toEqual([2, 2, 1])
+  expect(await counted()).toEqual([2, 2, 2, 1])
   // Another process led meanwhile: what it wrote hides what became of this.
   breaks({ events })
   show('standby', { sequence: 0 })
   show('catching-up', { sequence: 9 })
   breaks({ events: [] })
   show('catching-up', { sequence: 7 })
-  expect(await counted()).toEqual([2, 2, 1])
+  expect(await counted()).toEqual([2, 2, 2, 1])
 })
