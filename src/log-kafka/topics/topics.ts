@@ -90,7 +90,7 @@ export interface TopicChoice {
 
 /** The topic that a code names, e.g. `fca.REN`. */
 export function codeTopic(kind: TopicKind, code: string): string {
-  return `${kind}.${code.replace(/[^A-Za-z0-9_-]/g, '_')}`
+  return `${kind}.${code.replace(/[^A-Za-z0-9_-]/gu, '_')}`
 }
 
 /** The topic of codes without a topic of their own. */

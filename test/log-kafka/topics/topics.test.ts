@@ -24,6 +24,8 @@ describe('the topic of a category code', () => {
     fc.assert(
       fc.property(someCode, (code) => {
         expect(codeTopic('fca', code)).toMatch(/^fca\.[A-Za-z0-9_-]+$/)
+        // One for each character, also for those that take two places in a string.
+        expect(codeTopic('fca', code)).toHaveLength('fca.'.length + [...code].length)
       }),
     )
   })
