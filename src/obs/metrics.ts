@@ -248,7 +248,7 @@ function streamMetrics(make: Instruments) {
     }),
     streamSendLatency: make.histogram(
       'stream_send_latency_seconds',
-      'From when an event was readable on this node until it was written to the socket, for live streams.',
+      'From when the log stored an event (on Kafka by the broker’s clock) until it was written to the socket, for live streams.',
       {},
       FAST,
     ),
@@ -307,7 +307,7 @@ function webhookMetrics(make: Instruments) {
     ),
     webhookDeliveryLatency: make.histogram(
       'webhook_delivery_latency_seconds',
-      'From when the bridge fetched an item until the receiver accepted its event; without replays.',
+      'From when the log stored an event (on Kafka by the broker’s clock) until the receiver accepted it; without replays.',
       {},
       DELIVERIES,
     ),
@@ -323,7 +323,7 @@ function webhookMetrics(make: Instruments) {
     ),
     webhookOldestPending: make.gauge(
       'webhook_oldest_pending_seconds',
-      'Age of the oldest pending delivery of active endpoints, since the bridge fetched its item; 0 without any. Replays and endpoints that catch up make it large without a fault.',
+      'Age of the oldest pending delivery of active endpoints, since the log stored its event; 0 without any. Replays and endpoints that catch up make it large without a fault.',
       {},
     ),
     webhookDead: make.gauge(

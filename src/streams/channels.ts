@@ -159,7 +159,7 @@ function sseChannel(): Channel {
     title: 'Server-sent events',
     description: [
       '`text/event-stream`: here `event` and `id` of a block are shown as headers, and `data` as the payload.',
-      'The first block is `retry: 3000`. After 15 s of silence come a comment and a block with `id` alone, which moves the resume point past what did not match.',
+      'The first block is `retry: 3000`. Every 15 s come a comment and a block with `id` alone, which moves the resume point past what did not match.',
       'docs/use/streams.md has resuming and limits.',
     ].join(' '),
     sends: {

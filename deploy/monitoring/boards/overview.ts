@@ -107,8 +107,7 @@ export const overview: Board = {
         {
           kind: 'graph',
           title: 'Events of streams',
-          about:
-            'From readable on the node until written to the socket. The line is the objective of 99.9 %.',
+          about: 'From stored in the log until written to the socket. The line is the objective of 99.9 %.',
           unit: 's',
           limit: objectiveLimit('stream'),
           queries: quantilesOf('bridge_stream_send_latency_seconds', 0.999),

@@ -14,8 +14,10 @@ export interface StoredEvent {
   readonly type: EventType
   /** Upstream time; of a gap, when its state changed. Milliseconds since 1970. */
   readonly timeMs: number
-  /** When the bridge first stored it, milliseconds since 1970. */
+  /** When the bridge first held it, milliseconds since 1970. */
   readonly recordedMs: number
+  /** When the log stored it, ms since 1970; where an older build wrote it, `recordedMs`. */
+  readonly committedMs: number
   /** The resume point just after this event. */
   readonly cursor: string
   readonly facts: Facts
@@ -28,10 +30,25 @@ const GLUE = ',"data":'
 const END = '}'
 
 /** The columns of an event besides its text. */
-type Head = readonly [sequence: number, timeMs: number, recordedMs: number, type: EventType, ...unknown[]]
+type Head = readonly [
+  sequence: number,
+  timeMs: number,
+  recordedMs: number,
+  committedMs: number,
+  type: EventType,
+  ...unknown[],
+]
 /** `facts` is null for a gap event. */
-type EventRow = readonly [number, number, number, EventType, json: Uint8Array, facts: Uint8Array | null]
-type RangeHead = readonly [number, number, number, EventType, jsonBytes: number, factsBytes: number]
+type EventRow = readonly [
+  number,
+  number,
+  number,
+  number,
+  EventType,
+  json: Uint8Array,
+  facts: Uint8Array | null,
+]
+type RangeHead = readonly [number, number, number, number, EventType, jsonBytes: number, factsBytes: number]
 
 /** The concatenated JSON of consecutive events, and their concatenated facts; null where there is none. */
 interface RangeRow {
@@ -39,7 +56,7 @@ interface RangeRow {
   facts: Uint8Array | null
 }
 
-const HEAD = 'e.sequence, f.time_ms, f.recorded_ms, f.type'
+const HEAD = 'e.sequence, f.time_ms, f.recorded_ms, coalesce(e.committed_ms, f.recorded_ms), f.type'
 const JSON_TEXT = `e.attributes || '${GLUE}' || e.data || '${END}'`
 const TABLES = 'FROM events e CROSS JOIN facts f USING (sequence)'
 const RANGE = 'WHERE e.sequence > ? AND e.sequence <= ? ORDER BY e.sequence'
@@ -60,7 +77,7 @@ const RANGE_TEXTS = `
 export function storedEvent(db: Database, sequence: number, epoch: string): StoredEvent | undefined {
   const row = db.prepareTuples<EventRow>(ONE).get(sequence)
   if (row === undefined) return undefined
-  return new LazyEvent(row, bufferOf(row[4]), bufferOf(row[5]), epoch)
+  return new LazyEvent(row, bufferOf(row[5]), bufferOf(row[6]), epoch)
 }
 
 /**
@@ -83,8 +100,8 @@ export function storedRange(
   let jsonAt = 0
   let factsAt = 0
   return heads.map((head) => {
-    const jsonEnd = jsonAt + head[4]
-    const factsEnd = factsAt + head[5]
+    const jsonEnd = jsonAt + head[5]
+    const factsEnd = factsAt + head[6]
     const event = new LazyEvent(head, json.subarray(jsonAt, jsonEnd), facts, epoch, factsAt, factsEnd)
     jsonAt = jsonEnd
     factsAt = factsEnd
@@ -96,7 +113,7 @@ export function storedRange(
 function withinBytes(heads: RangeHead[], mostBytes: number): RangeHead[] {
   let bytes = 0
   const last = heads.findIndex((head) => {
-    bytes += head[4]
+    bytes += head[5]
     return bytes >= mostBytes
   })
   return last < 0 ? heads : heads.slice(0, last + 1)
@@ -115,6 +132,7 @@ class LazyEvent implements StoredEvent {
   readonly type: EventType
   readonly timeMs: number
   readonly recordedMs: number
+  readonly committedMs: number
   readonly json: Buffer
   readonly #epoch: string
   /** The text of its facts is the part between these two offsets; empty for a gap event. */
@@ -127,7 +145,8 @@ class LazyEvent implements StoredEvent {
     this.sequence = head[0]
     this.timeMs = head[1]
     this.recordedMs = head[2]
-    this.type = head[3]
+    this.committedMs = head[3]
+    this.type = head[4]
     this.json = json
     this.#epoch = epoch
     this.#factsText = facts

@@ -17,9 +17,9 @@ import type { EventFraming } from './framing.ts'
 export interface CaughtUpReader {
   /**
    * The log has new events. Up to `scannedTo` none of them is for this reader. `next`: the batch after that position, or
-   * null where the reader has to read on itself. `readableMs`: when the events became readable, ms since 1970.
+   * null where the reader has to read on itself.
    */
-  onNewEvents(scannedTo: number, next: FrameBatch | null, readableMs: number): void
+  onNewEvents(scannedTo: number, next: FrameBatch | null): void
 }
 
 /** Events that are matched together. */
@@ -130,14 +130,12 @@ export class FanoutIndex {
     this.#epoch = this.#reader.epoch
     // Events that arrive while readers are woken are matched afterwards.
     const { latest } = this.#reader
-    const nowMs = this.#clock.now()
-    for (const { caughtUp } of [...this.#groups.values()]) await this.#wake(caughtUp, null, nowMs)
-    await this.#wake(this.ahead, null, nowMs)
+    for (const { caughtUp } of [...this.#groups.values()]) await this.#wake(caughtUp, null)
+    await this.#wake(this.ahead, null)
     this.#scannedTo = latest
   }
 
   async #wakeMatching(signal: AbortSignal): Promise<void> {
-    const readableMs = this.#clock.now()
     const { events, position, cursor } = await this.#reader.read({
       after: this.#scannedTo,
       filter: null,
@@ -151,10 +149,10 @@ export class FanoutIndex {
       const reservation = this.#sendBuffers.reserve()
       const toFrame = (event: StoredEvent): Buffer => frameOf(framing, event)
       const batch = frameBatchOf(own, toFrame, reservation.maxBytes, { position, cursor })
-      await this.#wake(caughtUp, batch, readableMs)
+      await this.#wake(caughtUp, batch)
       reservation.end()
     }
-    await this.#wake(this.ahead, null, readableMs)
+    await this.#wake(this.ahead, null)
     this.#scannedTo = position
   }
 
@@ -170,10 +168,10 @@ export class FanoutIndex {
     return matching
   }
 
-  async #wake(readers: Set<CaughtUpReader>, next: FrameBatch | null, readableMs: number): Promise<void> {
+  async #wake(readers: Set<CaughtUpReader>, next: FrameBatch | null): Promise<void> {
     let sinceMs = this.#clock.now()
     for (const one of [...readers]) {
-      if (readers.delete(one)) one.onNewEvents(this.#scannedTo, next, readableMs)
+      if (readers.delete(one)) one.onNewEvents(this.#scannedTo, next)
       if (this.#clock.now() - sinceMs < WAKE_MS) continue
       await yieldToEventLoop()
       sinceMs = this.#clock.now()

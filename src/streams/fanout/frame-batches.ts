@@ -17,6 +17,8 @@ export interface FrameBatch {
   events: number
   /** Of its events, in order. */
   sequences: readonly number[]
+  /** When the log stored the first of them, ms since 1970; null where none matched. */
+  committedMs: number | null
   /** The batch has every match up to this sequence. */
   position: number
   /** The resume point at `position`. */
@@ -57,17 +59,23 @@ export function frameBatchOf(
     bytes += frame.length
     if (bytes >= maxBytes && frames.length < events.length) {
       const { sequence, cursor } = event
-      const sequences = sequencesOf(events.slice(0, frames.length))
-      return { bytes: Buffer.concat(frames), events: frames.length, sequences, position: sequence, cursor }
+      return {
+        ...{ bytes: Buffer.concat(frames), ...factsOf(events.slice(0, frames.length)) },
+        ...{ position: sequence, cursor },
+      }
     }
   }
   const [only = Buffer.alloc(0)] = frames
-  const joined = frames.length === 1 ? only : Buffer.concat(frames)
-  return { bytes: joined, events: frames.length, sequences: sequencesOf(events), ...end }
+  return { bytes: frames.length === 1 ? only : Buffer.concat(frames), ...factsOf(events), ...end }
 }
 
-function sequencesOf(events: readonly StoredEvent[]): number[] {
-  return events.map(({ sequence }) => sequence)
+/** What a batch says of its events. */
+function factsOf(events: readonly StoredEvent[]): Pick<FrameBatch, 'events' | 'sequences' | 'committedMs'> {
+  return {
+    events: events.length,
+    sequences: events.map(({ sequence }) => sequence),
+    committedMs: events[0]?.committedMs ?? null,
+  }
 }
 
 /** Builds and caches the frame batches of a node. */
@@ -123,7 +131,7 @@ export class FrameBatches {
         ...(caller !== undefined && { caller }),
       })
       const bytes = Buffer.concat(framing.events(events, this.#clock.now()))
-      return { bytes, events: events.length, sequences: sequencesOf(events), position, cursor }
+      return { bytes, ...factsOf(events), position, cursor }
     } finally {
       // The readers that wait for this batch retain it within this tick.
       void yieldToEventLoop().then(() => reservation.end())

@@ -20,8 +20,10 @@ export interface Framing {
   readonly shared: EventFraming
   /** Sent once, when the stream has caught up. */
   live(cursor: string): Buffer[]
-  /** Sent after silence, with the current resume point. */
+  /** Sent with the current resume point. */
   heartbeat(cursor: string): Buffer[]
+  /** True: heartbeats come at their interval, whatever else is sent; false: only after so long a silence. */
+  readonly beatsAlways: boolean
   /** Sent before this node closes the stream. */
   goingAway(reconnectInMs: number): Buffer[]
 }

@@ -78,9 +78,9 @@ export class Session implements CaughtUpReader, TimerEntry {
   #isWaiting = false
   #isReading = false
   #isOver = false
-  /** When the events being read became readable. */
-  #readableMs: number | null = null
   #writtenMs: number
+  /** When it sent a heartbeat, or began. */
+  #beatMs: number
 
   /** `opening`: frames to send first. `caller`: the id and the tenant of the client's token. `endsMs`: when the client is asked to reconnect, so that load spreads over nodes. */
   constructor(
@@ -107,6 +107,7 @@ export class Session implements CaughtUpReader, TimerEntry {
     this.#cursor = start.cursor
     this.#isAhead = start.after > parts.reader.latest
     this.#writtenMs = parts.clock.now()
+    this.#beatMs = this.#writtenMs
     this.#pending = [opening, ...this.#framesOf(start.localGap)]
   }
 
@@ -160,17 +161,16 @@ export class Session implements CaughtUpReader, TimerEntry {
     this.#read()
   }
 
-  onNewEvents(scannedTo: number, next: FrameBatch | null, readableMs: number): void {
+  onNewEvents(scannedTo: number, next: FrameBatch | null): void {
     const { reader } = this.#parts
     this.#isWaiting = false
     this.#position = Math.max(this.#position, scannedTo)
-    this.#readableMs = readableMs
     const fits = this.#position === scannedTo && this.#epoch === reader.epoch && !this.#client.writer.isFull
     if (fits && next !== null) this.#take(next)
     this.#read()
   }
 
-  /** Sends a heartbeat after silence, and ends the session when its lifetime is over. */
+  /** Sends a heartbeat where one is due, and ends the session when its lifetime is over. */
   onTimer(): void {
     const { clock, reader, timerWheel } = this.#parts
     const nowMs = clock.now()
@@ -181,8 +181,13 @@ export class Session implements CaughtUpReader, TimerEntry {
     }
     if (this.#isOver) return
     this.#cursor = this.cursor
-    const leftMs = Math.min(HEARTBEAT_MS, this.#writtenMs + HEARTBEAT_MS - nowMs)
-    if (leftMs <= 0 && !this.#client.writer.isFull) this.#send(this.#client.framing.heartbeat(this.cursor))
+    const { framing, writer } = this.#client
+    const sinceMs = framing.beatsAlways ? this.#beatMs : this.#writtenMs
+    const leftMs = Math.min(HEARTBEAT_MS, sinceMs + HEARTBEAT_MS - nowMs)
+    if (leftMs <= 0 && !writer.isFull) {
+      this.#send(framing.heartbeat(this.cursor))
+      this.#beatMs = nowMs
+    }
     timerWheel.set(this, leftMs > 0 ? leftMs : HEARTBEAT_MS)
   }
 
@@ -260,7 +265,7 @@ export class Session implements CaughtUpReader, TimerEntry {
     return framing.shared.events([{ type: GAP_OPENED, ...localGap }], this.#parts.clock.now())
   }
 
-  #take({ bytes, events, sequences, position, cursor }: FrameBatch): void {
+  #take({ bytes, events, sequences, committedMs, position, cursor }: FrameBatch): void {
     const { reader, recentSends } = this.#parts
     if (reader.oldest - 1 > this.#position) return this.#end('fell_behind')
     this.#isAhead = position > reader.latest
@@ -271,7 +276,7 @@ export class Session implements CaughtUpReader, TimerEntry {
     if (events > 0 || becomesLive || this.#pending.length > 0) {
       this.#send([bytes, ...(becomesLive ? this.#client.framing.live(this.#cursor) : [])])
     }
-    if (events > 0) this.#client.account.onSent(events, this.#isLive ? this.#readableMs : null)
+    if (events > 0) this.#client.account.onSent(events, this.#isLive ? committedMs : null)
     if (events > 0 && this.#isLive && this.#tenant !== null)
       recentSends.note(this.#tenant, this.#epoch ?? '', sequences, this.#writtenMs)
     this.#isLive ||= hasCaughtUp

@@ -46,12 +46,14 @@ export class StreamAccount {
     return this.#slowSinceMs
   }
 
-  /** Records a write of events. `readableMs`: when they became readable; null while the stream catches up. */
-  onSent(events: number, readableMs: number | null): void {
+  /** Records a write of events. `committedMs`: when the log stored the first; null while the stream catches up. */
+  onSent(events: number, committedMs: number | null): void {
     const { clock, metrics } = this.#parts
     this.#sent += events
     metrics.streamEventsSent.add({ transport: this.transport }, events)
-    if (readableMs !== null) metrics.streamSendLatency.observe({}, (clock.now() - readableMs) / 1000)
+    // Of Kafka it is the broker's clock, which may be ahead of ours.
+    if (committedMs !== null)
+      metrics.streamSendLatency.observe({}, Math.max(0, clock.now() - committedMs) / 1000)
   }
 
   /** Records that the client has become slow, or is no longer. */

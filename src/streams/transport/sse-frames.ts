@@ -28,6 +28,7 @@ const sseEvents: EventFraming = {
 export const sseFraming: Framing = {
   shared: sseEvents,
   live: (cursor) => [Buffer.from(`event: live\nid: ${cursor}\ndata: ${JSON.stringify({ cursor })}\n\n`)],
+  beatsAlways: true,
   heartbeat: (cursor) => [Buffer.from(`: heartbeat\n\nid: ${cursor}\n\n`)],
   goingAway: (reconnectInMs) => [
     Buffer.from(`event: going_away\ndata: ${JSON.stringify({ reconnectInMs })}\n\n`),

@@ -98,6 +98,7 @@ function framingOf(
     return {
       shared: eventsOf(id, isFirst),
       live: (cursor) => control('live', { ...about, cursor }),
+      beatsAlways: false,
       heartbeat(cursor) {
         const { lastGoodPoll, nextPoll, phase, asOf } = upstream()
         return control('heartbeat', { ...about, cursor, lastGoodPoll, nextPoll, phase, asOf })

@@ -29,6 +29,7 @@ export interface Matched {
   eventId: string
   subject: string
   cursor: string
+  /** When the log stored it, ms since 1970. */
   recordedMs: number
 }
 

@@ -7,7 +7,7 @@ import { never } from '../samples.ts'
 function event(sequence: number, bytes = 10): StoredEvent {
   const json = Buffer.alloc(bytes)
   const type = 'disclosure.published.v1' as const
-  return { sequence, type, timeMs: 0, recordedMs: 0, cursor: '', facts: GAP_FACTS, json }
+  return { sequence, type, timeMs: 0, recordedMs: 0, committedMs: 0, cursor: '', facts: GAP_FACTS, json }
 }
 
 function events(first: number, last: number): StoredEvent[] {

@@ -37,6 +37,16 @@ describe('a run of events', () => {
     )
   })
 
+  test('says when the log stored each event, or when the bridge first held it where that is not known', () => {
+    const [one, other] = inPlace([eventWith({}, 'guid-1'), eventWith({}, 'guid-2')])
+    if (one === undefined || other === undefined) throw new Error('two events were made')
+    const archive = memoryArchive([{ ...one, committedMs: START_MS + 1234 }, other])
+    const run = storedRange(archive.db, { after: 0, through: 2 }, EPOCH)
+    expect(run.map(({ committedMs }) => committedMs)).toEqual([START_MS + 1234, run[1]?.recordedMs])
+    expect(storedEvent(archive.db, 1, EPOCH)?.committedMs).toBe(START_MS + 1234)
+    archive.close()
+  })
+
   test('without events is empty', () => {
     const archive = memoryArchive([])
     expect(storedRange(archive.db, { after: 0, through: 9 }, EPOCH)).toEqual([])

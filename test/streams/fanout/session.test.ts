@@ -67,7 +67,11 @@ class TestClient implements SessionClient {
   readonly framing = sseFraming
   readonly written: Buffer[] = []
   readonly ended = Promise.withResolvers<SessionEnd>()
-  readonly account = { onSent: () => {} }
+  /** When the log stored the first event of each write, as its account is told. */
+  readonly committedMs: (number | null)[] = []
+  readonly account = {
+    onSent: (_: number, committedMs: number | null) => void this.committedMs.push(committedMs),
+  }
   readonly writer = {
     isFull: false,
     write: (frames: Buffer) => {
@@ -112,6 +116,7 @@ function open(
     ended: client.ended.promise,
     text: () => Buffer.concat(client.written),
     writes: () => client.written.length,
+    committedMs: client.committedMs,
     room(): void {
       client.writer.isFull = false
       session.onRoom()
@@ -169,6 +174,16 @@ describe('a session', () => {
     expect(messages[200]?.event).toBe('live')
   })
 
+  it('accounts for live events from when the log stored them, and for earlier ones not at all', async () => {
+    const store = createStore(createManualClock(), 5)
+    const session = open(store, { after: 0 })
+    await settle()
+    store.grow(1)
+    await settle()
+    await session.stop()
+    expect(session.committedMs).toEqual([null, Date.parse(eventAt(6).recordedtime)])
+  })
+
   it('sends a heartbeat after 15 s of silence, with the resume point of a narrow filter', async () => {
     const store = createStore(createManualClock(), 5)
     const session = open(store, { after: 0, filter: { fcaCategories: ['FR'] } })
@@ -182,6 +197,23 @@ describe('a session', () => {
     expect(sequences(messages)).toEqual([])
     expect(session.text().toString()).toContain(': heartbeat')
     expect(resumeAt(store.reader, lastId, 0)).toMatchObject({ after: 8 })
+  })
+
+  it('sends the heartbeats of server-sent events every 15 s while events come, too', async () => {
+    const store = createStore(createManualClock(), 5)
+    const session = open(store, { after: 0 })
+    for (let second = 0; second < 46; second += 1) {
+      await settle()
+      store.grow(1)
+      session.clock.advance(1_000)
+    }
+    await session.stop()
+    expect(
+      session
+        .text()
+        .toString()
+        .match(/^: heartbeat$/gm),
+    ).toHaveLength(3)
   })
 
   it('sends with a heartbeat the cursor of what it has sent, not of what the node has matched for others', async () => {

@@ -107,6 +107,7 @@ export function createScriptedReader(clock: Clock, replica: ReplicaState = COMPL
         timeMs,
         type: fca === null ? GAP_OPENED : PUBLISHED,
         recordedMs: timeMs,
+        committedMs: timeMs,
         cursor: encodeCursor(place),
         facts: fca === null ? GAP_FACTS : facts,
         json: Buffer.from(joinEvent(attributes, '{"data":","}')),

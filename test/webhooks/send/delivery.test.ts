@@ -1,11 +1,12 @@
 import { createHash, createHmac, createSecretKey } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { expect, test } from 'vitest'
+import { storedEvent } from '../../../src/archive/store/stored.ts'
 import { secretText, webhookId } from '../../../src/core/signature.ts'
 import type { DeliveryEndpoint } from '../../../src/webhooks/delivery-state/endpoint-state.ts'
 import { MOST_BATCH_BYTES, postEvent, tryDelivery } from '../../../src/webhooks/send/delivery.ts'
 import { DeliveryEvents } from '../../../src/webhooks/send/delivery-events.ts'
-import { createStore } from '../../support/store.ts'
+import { createStore, EPOCH, eventAt } from '../../support/store.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 test('a retry carries the time of its own attempt and a signature over it, or receivers refuse it as a replay', async () => {
@@ -44,6 +45,15 @@ test('a retry carries the time of its own attempt and a signature over it, or re
       .digest('base64')
     expect(headers).toMatchObject({ 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` })
   }
+})
+
+test('a delivery waits from when the log stored its event', () => {
+  const store = createStore(createManualClock(), 1)
+  const committedMs = Date.parse(eventAt(2).recordedtime) + 4321
+  store.archive.append([{ ...eventAt(2), committedMs }])
+  const stored = storedEvent(store.archive.db, 2, EPOCH)
+  if (stored === undefined) throw new Error('the event was appended')
+  expect(new DeliveryEvents(store.reader).of(stored).matched.recordedMs).toBe(committedMs)
 })
 
 test('a delivery is not sent with the body of another event that has its sequence in a new epoch', async () => {
