@@ -1,10 +1,11 @@
 /** Trials of what upstream, its key and its quota do, and of what an operator does with polling. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/core/durations.ts'
 import { eventually, getJson } from '../../http/api-client.ts'
 import { reportingQuota } from '../counting-upstream.ts'
 import { type Installation, runBeside, startInstallation } from '../installation.ts'
 import { disposedWith } from '../placed-fault.ts'
-import { firstOf, operate, publish } from './operate.ts'
+import { firstOf, operate, overAndOver, publish } from './operate.ts'
 import type { RunbookTrial } from './trial.ts'
 
 /** More than two pages of the plan `lite`. */
@@ -64,18 +65,33 @@ export const upstreamTrials: readonly RunbookTrial[] = [
     },
   },
   {
+    name: 'upstream-fails',
+    about: 'upstream answers 500 to everything; then it answers',
+    alerts: { BridgeNoGoodPoll: 120 },
+    overSeconds: 120,
+    async start() {
+      const installation = await startInstallation({ name: 'upstream-fails' })
+      const { faults } = installation.sandbox
+      return {
+        ...disposedWith(installation),
+        break: () => void faults.add({ kind: 'status', status: 500, count: ALWAYS }),
+        mend: () => void faults.remove(null),
+      }
+    },
+  },
+  {
     name: 'throttled',
-    about: 'upstream answers 429 to everything, and asks to wait three seconds; then it answers',
-    alerts: { BridgeThrottled: 900, BridgeNoGoodPoll: 120 },
+    about: 'upstream answers 429 to a request every three seconds; then to none',
+    alerts: { BridgeThrottled: 300 },
     overSeconds: 900,
     async start() {
       const installation = await startInstallation({ name: 'throttled' })
       const { faults } = installation.sandbox
-      return {
-        ...disposedWith(installation),
-        break: () => void faults.add({ kind: 'throttle-429', count: ALWAYS, retryAfter: '3' }),
-        mend: () => void faults.remove(null),
-      }
+      const fault = overAndOver(async () => {
+        faults.add({ kind: 'throttle-429', count: 1, retryAfter: '1' })
+        await sleep(3_000)
+      })
+      return { ...disposedWith(installation), ...fault }
     },
   },
   {
