@@ -51,6 +51,11 @@ test('each query that says that it is over compares with the numbers of its aler
   }
 })
 
+test('each query that says that it is over says of whom, where one Prometheus watches several installations', () => {
+  const ofAll = runbooks.filter(({ over }) => /\b(?:sum|max|min|avg)\s*\(/.test(over))
+  expect(ofAll.map(({ alert, over }) => `${alert}: ${over}`)).toEqual([])
+})
+
 test('each log event that a runbook names is one of the program', () => {
   const named = runbooks.flatMap(({ text }) =>
     [...text.matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(([, name = '']) => name),

@@ -60,9 +60,9 @@ export const processTrials: readonly RunbookTrial[] = [
         async mend() {
           disk.makeRoom()
           // Prometheus counts from the first number that it sees of a route.
-          for (let n = 0; n < 800; n++) {
+          for (let n = 0; n < 3_000; n++) {
             await ask('GET', '/v1/status')
-            if (n % 100 === 0) await sleep(SCRAPE_MS)
+            if (n % 300 === 0) await sleep(SCRAPE_MS)
           }
         },
       }
