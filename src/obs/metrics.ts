@@ -307,7 +307,7 @@ function webhookMetrics(make: Instruments) {
     ),
     webhookDeliveryLatency: make.histogram(
       'webhook_delivery_latency_seconds',
-      'From when the log stored an event (on Kafka by the broker’s clock) until the receiver accepted it; without replays.',
+      'From when the log stored an event (on Kafka by the broker’s clock) until the receiver accepted it, or from when the bridge fetched it where an earlier try failed; without replays.',
       {},
       DELIVERIES,
     ),
@@ -323,7 +323,7 @@ function webhookMetrics(make: Instruments) {
     ),
     webhookOldestPending: make.gauge(
       'webhook_oldest_pending_seconds',
-      'Age of the oldest pending delivery of active endpoints, since the log stored its event; 0 without any. Replays and endpoints that catch up make it large without a fault.',
+      'Age of the oldest pending delivery of active endpoints, since the bridge fetched its item; 0 without any. Replays and endpoints that catch up make it large without a fault.',
       {},
     ),
     webhookDead: make.gauge(

@@ -58,7 +58,7 @@ const rows = {
     eventId: z.string(),
     /** The issuer's key, for `order: issuer`. */
     subject: z.string(),
-    /** When the log stored the event; an older build wrote when the bridge first held it. */
+    /** When the bridge recorded the event. */
     recordedMs: count,
     /** Attempts made. */
     tries: count,

@@ -337,8 +337,8 @@ export class EndpointMachine {
 
   /** Keeps the delivery as a retry row. */
   #keep(delivery: Matched, row: KeptTries, holdsSlot: boolean): void {
-    const { sequence, ...rest } = delivery
-    const value = { kind: 'retry', ...rest, ...row } as const
+    const { sequence, eventId, subject, cursor, recordedMs } = delivery
+    const value = { kind: 'retry', eventId, subject, cursor, recordedMs, ...row } as const
     this.#backlog.put(sequence, value)
     const changes = [{ key: retryKey(this.#endpointId, sequence), value }, ...this.dead.revived(sequence)]
     this.#outcomes.push({ sequence, subject: delivery.subject, as: 'kept', holdsSlot, changes })

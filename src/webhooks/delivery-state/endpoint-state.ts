@@ -29,8 +29,10 @@ export interface Matched {
   eventId: string
   subject: string
   cursor: string
-  /** When the log stored it, ms since 1970. */
+  /** When the bridge first held it, ms since 1970. */
   recordedMs: number
+  /** When the log stored it; absent of a delivery that waits for another try, and of a notice. */
+  committedMs?: number
 }
 
 /** An endpoint with what its deliveries need. */

@@ -35,11 +35,11 @@ export class DeliveryEvents {
 
   /** The event as deliveries need it; cached, because it is about to be sent. */
   of(stored: StoredEvent): DeliveryEvent {
-    const { sequence, committedMs, json } = stored
+    const { sequence, recordedMs, committedMs, json } = stored
     const before = this.#cached(sequence)
     if (before !== undefined) return before
     const { cursor } = stored
-    const event = { matched: { sequence, recordedMs: committedMs, cursor, ...envelopeOf(json) }, body: json }
+    const event = { matched: { sequence, recordedMs, committedMs, cursor, ...envelopeOf(json) }, body: json }
     this.#known.set(sequence, event)
     this.#bytes += json.length
     for (const [oldest, { body }] of this.#known) {

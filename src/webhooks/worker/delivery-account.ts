@@ -43,8 +43,8 @@ export function createDeliveryAccount({
       metrics.webhookAttempts.add({ outcome })
       metrics.webhookAttemptDuration.observe(durationMs / 1000, trace)
       if (verdict.next === 'delivered' && sort !== 'replay') {
-        for (const { recordedMs } of deliveries) {
-          metrics.webhookDeliveryLatency.observe({}, Math.max(0, clock.now() - recordedMs) / 1000)
+        for (const { recordedMs, committedMs = recordedMs } of deliveries) {
+          metrics.webhookDeliveryLatency.observe({}, Math.max(0, clock.now() - committedMs) / 1000)
         }
       }
       logger[verdict.next === 'delivered' ? 'debug' : 'info']('webhook.attempt', {

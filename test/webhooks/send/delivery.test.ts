@@ -47,13 +47,14 @@ test('a retry carries the time of its own attempt and a signature over it, or re
   }
 })
 
-test('a delivery waits from when the log stored its event', () => {
+test('a delivery knows when the log stored its event, and when the bridge first held it', () => {
   const store = createStore(createManualClock(), 1)
   const committedMs = Date.parse(eventAt(2).recordedtime) + 4321
   store.archive.append([{ ...eventAt(2), committedMs }])
   const stored = storedEvent(store.archive.db, 2, EPOCH)
   if (stored === undefined) throw new Error('the event was appended')
-  expect(new DeliveryEvents(store.reader).of(stored).matched.recordedMs).toBe(committedMs)
+  const recordedMs = Date.parse(eventAt(2).recordedtime)
+  expect(new DeliveryEvents(store.reader).of(stored).matched).toMatchObject({ recordedMs, committedMs })
 })
 
 test('a delivery is not sent with the body of another event that has its sequence in a new epoch', async () => {
