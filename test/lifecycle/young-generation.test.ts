@@ -5,20 +5,23 @@ import { expect, test } from 'vitest'
 
 const MODULE = join(import.meta.dirname, '../../src/lifecycle/young-generation.ts')
 
-/** Makes much garbage of which a part survives, in turns of the event loop; then prints the largest size it had, MB. */
+/**
+ * Makes much garbage of which a part survives, in turns of the event loop; then prints the median of the sizes it had, MB. The
+ * largest has pages too that wait to be freed, on a busy machine more than the limit allows.
+ */
 const PROGRAM = `
   const { holdYoungGeneration, limitYoungGeneration } = await import(process.argv[1])
   const { getHeapSpaceStatistics } = await import('node:v8')
   const size = () => getHeapSpaceStatistics().find((one) => one.space_name === 'new_space').space_size / 1048576
   const churn = async () => {
     const kept = []
-    let most = 0
+    const seen = []
     for (let turn = 0; turn < 1500; turn += 1) {
       for (let count = 0; count < 1_000; count += 1) kept[(turn * 1_000 + count) % 100_000] = { turn, count, more: [count] }
-      most = Math.max(most, size())
+      seen.push(size())
       await new Promise((resolve) => setImmediate(resolve))
     }
-    return most
+    return seen.sort((one, other) => one - other)[750]
   }
   const sizes = {}
   if (process.argv[2] === 'limited') {
@@ -45,11 +48,9 @@ async function sizes(...args: string[]): Promise<{ held: number; limited: number
 }
 
 test('the young generation keeps its first size, then grows to the limit, and further while there is work', async () => {
-  // Pages that wait to be freed come on top, and one more step where V8 collects twice in a turn of the event loop.
   const { held, limited, most } = await sizes('limited')
-  expect(held).toBeLessThan(8)
-  expect(limited).toBeGreaterThan(held)
-  expect(limited).toBeLessThan(24)
+  expect(held).toBe(2)
+  expect(limited).toBe(8)
   expect(most).toBeGreaterThan(24)
 })
 
