@@ -16,6 +16,9 @@ export interface Fresh<T> {
   reload(): void
 }
 
+/** A failure that may pass is shown until the next answer: one that is rarely asked for would show it for long. */
+const RETRY_MS = 5_000
+
 /**
  * Asks for an answer now and again `everyMs` after each answer, only while the page is visible; `everyMs` null: once.
  * `call` null: not at all. A change of call or parameters forgets the last answer; one of `everyMs` counts from the last.
@@ -50,8 +53,10 @@ export function useAnswer<C extends Call>(
           ? { key, value: result.value, atMs: clock.now() + api.aheadMs(), problem: null }
           : { ...last, problem: result.problem }
       })
+      const mayPass = !result.ok && result.problem.kind !== 'refused'
       // What failed at first is asked for again where an answer is wanted once only.
-      const nextMs = everyMs ?? (hasAnswer ? null : 5000)
+      const nextMs =
+        everyMs === null ? (hasAnswer ? null : RETRY_MS) : mayPass ? Math.min(everyMs, RETRY_MS) : everyMs
       if (nextMs !== null) cancel = clock.after(nextMs, () => void ask())
     }
     const unfollow = visibility.follow(() => {
