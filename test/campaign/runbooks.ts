@@ -1,4 +1,4 @@
-/** Tries the runbooks of the alerts against the faults that they are for, which takes up to half an hour. */
+/** Tries the runbooks of the alerts against the faults that they are for, which takes three quarters of an hour. */
 import { findRuntime } from '../support/kafka/runtime/find-runtime.ts'
 import { startInstallation } from '../support/monitoring/installation.ts'
 import { disposedWith } from '../support/monitoring/placed-fault.ts'

@@ -59,10 +59,8 @@ export function frameBatchOf(
     bytes += frame.length
     if (bytes >= maxBytes && frames.length < events.length) {
       const { sequence, cursor } = event
-      return {
-        ...{ bytes: Buffer.concat(frames), ...factsOf(events.slice(0, frames.length)) },
-        ...{ position: sequence, cursor },
-      }
+      const facts = factsOf(events.slice(0, frames.length))
+      return { bytes: Buffer.concat(frames), ...facts, position: sequence, cursor }
     }
   }
   const [only = Buffer.alloc(0)] = frames

@@ -8,7 +8,8 @@ import { freePorts } from '../kafka/runtime/ports.ts'
 import { startSmallDisk } from '../small-disk.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../webhooks/endpoint-api.ts'
 import { startInstallation } from './installation.ts'
-import { type Brokers, disposedWith, type PlacedFault } from './placed-fault.ts'
+import { publish } from './operate.ts'
+import { type Brokers, disposedWith, type PlacedFault, startOnOwnBroker } from './placed-fault.ts'
 
 /** How time runs: `play-faults.ts` says what the quick mode shortens. */
 export type Mode = 'quick' | 'real'
@@ -77,15 +78,7 @@ export const liveFaults: readonly LiveFault[] = [
         ...disposedWith(installation),
         break() {
           sandbox.faults.add({ kind: 'status', status: 500, path: 'pageCursor=', count: ALWAYS })
-          const timestamp = new Date(sandbox.marketNow()).toISOString()
-          sandbox.publish(
-            Array.from({ length: MORE_THAN_TWO_PAGES }, (_, n) => ({
-              guid: `urn:newsml:example:fill:${n}`,
-              timestamp,
-              headline: `Item ${n}`,
-              issuer: { name: 'Alpha' },
-            })),
-          )
+          publish(installation, MORE_THAN_TWO_PAGES)
         },
         mend: () => void sandbox.faults.remove(null),
       }
@@ -123,14 +116,7 @@ export const liveFaults: readonly LiveFault[] = [
       const [node] = installation.nodes
       const [closed = 0] = await freePorts(1)
       await askEndpoints(node?.process().ready.http ?? '', 'POST', '', { url: `http://127.0.0.1:${closed}/` })
-      installation.sandbox.publish([
-        {
-          guid: 'urn:newsml:example:undelivered',
-          timestamp: new Date(installation.sandbox.marketNow()).toISOString(),
-          headline: 'No receiver takes it',
-          issuer: { name: 'Alpha' },
-        },
-      ])
+      publish(installation)
       await eventually(
         async () => (await fetch(`http://${node?.target}/metrics`)).text(),
         (text) => /^bridge_webhook_failing_endpoints 1$/m.test(text),
@@ -168,11 +154,7 @@ export const liveFaults: readonly LiveFault[] = [
     lastsSeconds: { quick: 0, real: 120 },
     endsSeconds: { quick: 60, real: 60 },
     async start(_mode, kafka) {
-      const cluster = await kafka.own()
-      const [broker] = cluster.nodes
-      if (broker === undefined) throw new Error('the cluster has no broker')
-      const { brokers } = cluster
-      const installation = await startInstallation({ name: 'broker-stopped', brokers, nodes: 2 })
+      const { installation, broker } = await startOnOwnBroker('broker-stopped', kafka, 2)
       return {
         ...disposedWith(installation),
         break: () => broker.kill(),

@@ -1,7 +1,7 @@
 /** An installation with a fault: how it is broken and mended, and what it stands on. */
-import { type KafkaCluster, startCluster } from '../kafka/cluster.ts'
+import { type KafkaCluster, type KafkaNode, startCluster } from '../kafka/cluster.ts'
 import type { KafkaRuntime } from '../kafka/runtime/runtime.ts'
-import type { Installation } from './installation.ts'
+import { type Installation, startInstallation } from './installation.ts'
 
 /** An installation that can be broken and mended. */
 export interface PlacedFault extends AsyncDisposable {
@@ -38,6 +38,18 @@ export async function startAll(
   const placed = started.flatMap((one) => (one.status === 'fulfilled' ? [made.use(one.value)] : []))
   for (const one of started) if (one.status === 'rejected') throw one.reason
   return placed
+}
+
+/** An installation of so many processes on a broker that is its own. */
+export async function startOnOwnBroker(
+  name: string,
+  kafka: Brokers,
+  nodes: number,
+): Promise<{ installation: Installation; broker: KafkaNode }> {
+  const cluster = await kafka.own()
+  const [broker] = cluster.nodes
+  if (broker === undefined) throw new Error('the cluster has no broker')
+  return { installation: await startInstallation({ name, brokers: cluster.brokers, nodes }), broker }
 }
 
 /** The addresses of its processes. */

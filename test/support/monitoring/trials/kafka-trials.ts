@@ -5,9 +5,9 @@ import { openKafkaLog } from '../../../../src/log-kafka/log.ts'
 import { claimed } from '../../../log/samples.ts'
 import type { KafkaNode } from '../../kafka/cluster.ts'
 import { kafkaLogOptions } from '../../kafka/kafka-logs.ts'
-import { type Installation, startInstallation } from '../installation.ts'
-import { type Brokers, disposedWith, type PlacedFault } from '../placed-fault.ts'
-import { overAndOver, publish } from './operate.ts'
+import { startInstallation } from '../installation.ts'
+import { overAndOver, publish } from '../operate.ts'
+import { disposedWith, type PlacedFault, startOnOwnBroker } from '../placed-fault.ts'
 import type { RunbookTrial } from './trial.ts'
 
 export const kafkaTrials: readonly RunbookTrial[] = [
@@ -18,7 +18,7 @@ export const kafkaTrials: readonly RunbookTrial[] = [
     // A rate of five minutes has the failed requests.
     overSeconds: 600,
     async start(kafka) {
-      const { installation, broker } = await onOwnBroker('broker-away', kafka, 2)
+      const { installation, broker } = await startOnOwnBroker('broker-away', kafka, 2)
       return {
         ...disposedWith(installation),
         break: () => broker.kill(),
@@ -34,7 +34,7 @@ export const kafkaTrials: readonly RunbookTrial[] = [
     lasting: ['BridgeCommitSlow', 'BridgePublishSlow', 'BridgeBudgetBurns'],
     overSeconds: 60,
     async start(kafka) {
-      const { installation, broker } = await onOwnBroker('broker-slow', kafka, 1)
+      const { installation, broker } = await startOnOwnBroker('broker-slow', kafka, 1)
       return { ...disposedWith(installation), ...slow(broker, () => publish(installation)) }
     },
   },
@@ -67,16 +67,4 @@ function slow(broker: KafkaNode, each: () => void): Pick<PlacedFault, 'break' | 
     await broker.signal('SIGCONT')
     await sleep(100)
   })
-}
-
-async function onOwnBroker(
-  name: string,
-  kafka: Brokers,
-  nodes: number,
-): Promise<{ installation: Installation; broker: KafkaNode }> {
-  const cluster = await kafka.own()
-  const [broker] = cluster.nodes
-  if (broker === undefined) throw new Error('the cluster has no broker')
-  const installation = await startInstallation({ name, brokers: cluster.brokers, nodes })
-  return { installation, broker }
 }

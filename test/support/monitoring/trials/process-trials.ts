@@ -11,8 +11,8 @@ import { startSmallDisk } from '../../small-disk.ts'
 import { createTestAuthority, type TestCertificate } from '../../test-certificates.ts'
 import { LOCAL_RECEIVERS } from '../../webhooks/endpoint-api.ts'
 import { startInstallation } from '../installation.ts'
+import { firstOf, operate, overAndOver, publish } from '../operate.ts'
 import { disposedWith } from '../placed-fault.ts'
-import { firstOf, operate, overAndOver, publish } from './operate.ts'
 import type { RunbookTrial } from './trial.ts'
 
 const DISK_BYTES = 320 * 1024 * 1024

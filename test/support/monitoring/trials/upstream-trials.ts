@@ -4,8 +4,8 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/core/durations.ts'
 import { eventually, getJson } from '../../http/api-client.ts'
 import { reportingQuota } from '../counting-upstream.ts'
 import { type Installation, runBeside, startInstallation } from '../installation.ts'
+import { firstOf, operate, overAndOver, publish } from '../operate.ts'
 import { disposedWith } from '../placed-fault.ts'
-import { firstOf, operate, overAndOver, publish } from './operate.ts'
 import type { RunbookTrial } from './trial.ts'
 
 /** More than two pages of the plan `lite`. */

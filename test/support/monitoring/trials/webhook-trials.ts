@@ -5,8 +5,8 @@ import { eventually } from '../../http/api-client.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../../webhooks/endpoint-api.ts'
 import { startReceiver } from '../../webhooks/webhook-receiver.ts'
 import { type Installation, startInstallation } from '../installation.ts'
+import { firstOf, publish } from '../operate.ts'
 import { disposedWith, type PlacedFault } from '../placed-fault.ts'
-import { firstOf, publish } from './operate.ts'
 import type { RunbookTrial } from './trial.ts'
 
 /** Retries are at most ten hours apart; the fault of five days is played in steps of that. */

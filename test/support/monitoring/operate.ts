@@ -1,7 +1,7 @@
-/** What trials do with an installation. */
+/** What an operator, the market and time do to an installation. */
 import { randomUUID } from 'node:crypto'
-import { type Installation, type InstallationNode, runBeside } from '../installation.ts'
-import type { PlacedFault } from '../placed-fault.ts'
+import { type Installation, type InstallationNode, runBeside } from './installation.ts'
+import type { PlacedFault } from './placed-fault.ts'
 
 /** @throws Error where it has no process */
 export function firstOf({ name, nodes: [node] }: Installation): InstallationNode {
