@@ -4,7 +4,7 @@ import { type KafkaCluster, startCluster } from '../support/kafka/cluster.ts'
 import type { KafkaRuntime } from '../support/kafka/runtime/runtime.ts'
 import type { RecordedWorld } from '../support/worlds/real-log/operations.ts'
 import { embeddedLog, kafkaLog, type RealLog } from '../support/worlds/real-log/real-log.ts'
-import { replay } from '../support/worlds/real-log/replay.ts'
+import { type Replayed, replay } from '../support/worlds/real-log/replay.ts'
 import { kafkaOf } from './kafka.ts'
 
 /** The real logs that a world can be played on. */
@@ -20,6 +20,8 @@ export interface RealLogTally {
   worlds: number
   operations: number
   differences: number
+  /** Operations that the log did not answer in time, and that were then read or repeated. */
+  outages: number
   seconds: number
 }
 
@@ -48,13 +50,14 @@ export class RealLogs implements AsyncDisposable {
     const found: string[] = []
     for (const name of this.#names) {
       const beganMs = performance.now()
-      const difference = await this.#play(name, world)
+      const { difference, outages } = await this.#play(name, world)
       const seconds = (performance.now() - beganMs) / 1000
-      const tally = this.tallies[name] ?? { worlds: 0, operations: 0, differences: 0, seconds: 0 }
+      const tally = this.tallies[name] ?? emptyTally()
       this.tallies[name] = {
         worlds: tally.worlds + 1,
         operations: tally.operations + world.operations.length,
         differences: tally.differences + (difference === null ? 0 : 1),
+        outages: tally.outages + outages,
         seconds: Math.round((tally.seconds + seconds) * 10) / 10,
       }
       if (difference !== null) found.push(`on the log ${name}: ${difference}`)
@@ -67,12 +70,12 @@ export class RealLogs implements AsyncDisposable {
   }
 
   /** A log that fails counts as a difference. */
-  async #play(name: RealLogName, world: RecordedWorld): Promise<string | null> {
+  async #play(name: RealLogName, world: RecordedWorld): Promise<Replayed> {
     try {
       await using log = name === 'embedded' ? embeddedLog() : await this.#kafkaLog()
       return await replay(world, log)
     } catch (error) {
-      return messageOf(error)
+      return { difference: messageOf(error), outages: 0 }
     }
   }
 
@@ -86,6 +89,10 @@ export class RealLogs implements AsyncDisposable {
     this.#left -= 1
     return kafkaLog(this.#cluster.brokers)
   }
+}
+
+function emptyTally(): RealLogTally {
+  return { worlds: 0, operations: 0, differences: 0, outages: 0, seconds: 0 }
 }
 
 /**

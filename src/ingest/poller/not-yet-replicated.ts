@@ -37,8 +37,10 @@ export class NotYetReplicated {
   latestOf(guids: readonly string[]): ReadonlyMap<string, StoredRevision> {
     const known = new Map(this.#replica.known(guids))
     for (const guid of guids) {
-      const revision = this.#revisions.get(guid)
-      if (revision !== undefined && revision.sequence > this.#replica.latest) known.set(guid, revision)
+      const remembered = this.#revisions.get(guid)
+      if (remembered === undefined || remembered.sequence <= this.#replica.latest) continue
+      const { revision, hash } = remembered
+      known.set(guid, { revision, hash })
     }
     return known
   }

@@ -4,7 +4,7 @@
  */
 import { appendFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { cpuSeconds, residentMb } from '../../../bench/support/process-usage.ts'
+import { cpuSeconds, residentMb, residentParts } from '../../../bench/support/process-usage.ts'
 import type { SoakBridge } from './bridges.ts'
 
 const MB = 1024 * 1024
@@ -24,6 +24,12 @@ export interface Sample {
   /** Of that, what outlived the young generation, which rises and falls by 64 MB; samples before 24 November 2026 lack it. */
   oldMb?: number
   externalMb: number
+  /** What V8 has taken for its heap, used or not; this and the next two are missing before 26 November 2026, 10:00. */
+  heapTotalMb?: number
+  /** Of the resident memory, what lies in the C library's own areas, used or free: SQLite's pages, buffers, strings. */
+  mallocMb?: number
+  /** Of the resident memory, program and libraries. */
+  fileMb?: number
   descriptors: number
   /** User and system time since it began, s. */
   cpuS: number
@@ -49,6 +55,8 @@ export async function sampleOf({ name, dataDir, process, ready }: SoakBridge): P
       heapMb: sumOf(text, 'nodejs_heap_size_used_bytes') / MB,
       oldMb: sumOf(text.replaceAll(/^.*space="new.*$/gm, ''), 'nodejs_heap_space_size_used_bytes') / MB,
       externalMb: sumOf(text, 'nodejs_external_memory_bytes') / MB,
+      heapTotalMb: sumOf(text, 'nodejs_heap_size_total_bytes') / MB,
+      ...residentParts(pid),
       descriptors: readdirSync(`/proc/${pid}/fd`).length,
       cpuS: cpuSeconds(pid),
       loopS: longestOf(text, 'bridge_event_loop_delay_seconds'),

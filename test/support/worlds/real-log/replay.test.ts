@@ -7,6 +7,9 @@ import { replay } from './replay.ts'
 
 const world = logCases['items that cannot be read']()
 
+/** Writes; the claims' are among them. */
+const OUTAGE_EVERY = 7
+
 /** The same world, with its last operation of that type changed. */
 function withChanged<T extends LogOperation['type']>(
   type: T,
@@ -57,7 +60,30 @@ describe('a replay', () => {
   it.each(Object.keys(wrong))('notices %s', async (name) => {
     const one = wrong[name]
     await using log = embeddedLog()
-    expect(await replay(one?.world ?? world, log)).toMatch(one?.difference ?? /never/)
+    expect((await replay(one?.world ?? world, log)).difference).toMatch(one?.difference ?? /never/)
+  })
+
+  it.each([
+    ['stored', 'afterCommit'],
+    ['lost', 'beforeCommit'],
+  ] as const)('follows a write without an answer that is %s', async (_, place) => {
+    await using log = embeddedLog()
+    let writes = 0
+    log.faultHooks[place] = () => {
+      writes += 1
+      if (writes % OUTAGE_EVERY === 0) throw new Error('the answer is lost')
+    }
+    const { difference, outages } = await replay(world, log)
+    expect(difference).toBeNull()
+    expect(outages).toBeGreaterThan(1)
+  })
+
+  it('gives up a log that never answers', async () => {
+    await using log = embeddedLog()
+    log.faultHooks.beforeCommit = () => {
+      throw new Error('the answer is lost')
+    }
+    await expect(replay(world, log)).rejects.toMatchObject({ code: 'log_unknown' })
   })
 
   it('asks a log for everything, over the worlds of the tests', () => {

@@ -1,12 +1,13 @@
 /**
  * Does to a real log what a simulated world did to its own, and compares: the state that each claim reads, the state after
  * each commit, the revisions that the poller looks up, in the end every event and rejected item. Where all are equal, the
- * poller would have done the same on the real log.
+ * poller would have done the same on the real log. Where the real log does not answer in time, the replay does what the
+ * poller does: it claims again, reads what is stored, and repeats what is not.
  */
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Committed } from '../../../../src/core/event.ts'
-import { isBridgeError } from '../../../../src/errors.ts'
+import { isBridgeError, isLogOutage } from '../../../../src/errors.ts'
 import { NotYetReplicated } from '../../../../src/ingest/poller/not-yet-replicated.ts'
 import { type PollerCommit, PollerWriter } from '../../../../src/ingest/writer-state/poller-writer.ts'
 import type { WriterState } from '../../../../src/ingest/writer-state/rows.ts'
@@ -18,19 +19,30 @@ import type { RealLog } from './real-log.ts'
 
 /** More rejected items than any world has. */
 const ALL_REJECTED = 100_000
+/** Outages of the real log in a row, without an operation that ended, after which the replay gives up. */
+const MOST_OUTAGES = 5
+
+/** What a replay has found. */
+export interface Replayed {
+  /** The first difference as a sentence; null where there is none. */
+  difference: string | null
+  /** Operations that the real log did not answer in time, and the simulated one did. */
+  outages: number
+}
 
 /**
- * Plays the world on that unused log. Resolves with the first difference as a sentence, null where there is none.
- * @throws what the real log throws where the simulated one did not
+ * Plays the world on that unused log.
+ * @throws what the real log throws where the simulated one did not, except outages that end
  */
-export async function replay(world: RecordedWorld, real: RealLog): Promise<string | null> {
+export async function replay(world: RecordedWorld, real: RealLog): Promise<Replayed> {
   const player = new Replay(world, real)
+  const result = (difference: string | null): Replayed => ({ difference, outages: player.outages })
   for (const [index, operation] of world.operations.entries()) {
     const difference = await player.play(operation)
-    if (difference !== null) return `operation ${index + 1}, ${operation.type}: ${difference}`
+    if (difference !== null) return result(`operation ${index + 1}, ${operation.type}: ${difference}`)
   }
   const difference = await player.finish()
-  return difference === null ? null : `at the end: ${difference}`
+  return result(difference === null ? null : `at the end: ${difference}`)
 }
 
 /** The progress of one replay. */
@@ -43,6 +55,7 @@ class Replay {
   #sent: PollerCommit | null = null
   #epoch: string | null = null
   #lost = 0
+  outages = 0
 
   constructor(world: RecordedWorld, real: RealLog) {
     this.#world = world
@@ -56,7 +69,7 @@ class Replay {
       case 'claimed':
         return (await this.#cutOff(false)) ?? (await this.#claim(operation.after, operation.rejected))
       case 'spent':
-        await this.#claimed.spend(1, operation.purpose, operation.atMs)
+        await this.#surely((writer) => writer.spend(1, operation.purpose, operation.atMs))
         return null
       case 'looked-up':
         return differs('latest revisions', this.#notYetReplicated.latestOf(operation.guids), operation.found)
@@ -91,13 +104,8 @@ class Replay {
 
   async #claim(after: WriterState, rejected: number): Promise<string | null> {
     const { log } = this.#real
-    const { signal } = new AbortController()
-    const writer = new PollerWriter(await log.claim(await log.campaign(signal), signal))
+    const writer = await this.#newWriter()
     const { epoch, sequence } = writer.state.head
-    this.#writer = writer
-    this.#epoch ??= epoch
-    this.#notYetReplicated = new NotYetReplicated(this.#real.archive)
-    await this.#real.caughtUp(sequence, epoch)
     const expected = this.#world.rejected.slice(0, rejected).map(({ raw }) => rejectedHash(raw))
     return (
       differs('epoch', epoch, this.#epoch) ??
@@ -105,6 +113,45 @@ class Replay {
       differs('hashes of rejected items', await log.rejectedHashes(ALL_REJECTED), expected) ??
       differs('last event', this.#real.archive.latest, sequence)
     )
+  }
+
+  /** Claims until the log answers. */
+  async #newWriter(): Promise<PollerWriter> {
+    const { signal } = new AbortController()
+    for (let tries = 1; ; tries++) {
+      try {
+        const { log } = this.#real
+        const writer = new PollerWriter(await log.claim(await log.campaign(signal), signal))
+        const { epoch, sequence } = writer.state.head
+        this.#writer = writer
+        this.#epoch ??= epoch
+        this.#notYetReplicated = new NotYetReplicated(this.#real.archive)
+        await this.#real.caughtUp(sequence, epoch)
+        return writer
+      } catch (error) {
+        this.#endure(error, tries)
+      }
+    }
+  }
+
+  /** Writes what the world wrote and got an answer to. */
+  async #surely<T>(write: (writer: PollerWriter) => Promise<T>): Promise<T | null> {
+    for (let tries = 1; ; tries++) {
+      const before = this.#claimed.state
+      try {
+        return await write(this.#claimed)
+      } catch (error) {
+        this.#endure(error, tries)
+        const { state } = await this.#newWriter()
+        if (stateDiffers(state, before) !== null) return null
+      }
+    }
+  }
+
+  /** @throws the error, where it is not an outage or the log has been away for too long */
+  #endure(error: unknown, tries: number): void {
+    if (!isLogOutage(error) || tries === MOST_OUTAGES) throw error
+    this.outages += 1
   }
 
   async #commit({
@@ -116,8 +163,8 @@ class Replay {
     if (commit === null) throw new Error('a commit of the world ended that was never sent')
     if (!answered) return stored ? this.#loseIn('afterCommit', () => {}) : this.#cutOff(false)
     this.#sent = null
-    const committed = await this.#claimed.commit(commit)
-    this.#notYetReplicated.remember(committed)
+    const committed = await this.#surely((writer) => writer.commit(commit))
+    this.#notYetReplicated.remember(committed ?? [])
     return stateDiffers(this.#claimed.state, after)
   }
 
