@@ -97,8 +97,8 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'unreplicated-item-forgotten',
     file: 'src/ingest/poller/not-yet-replicated.ts',
-    before: 'if (revision !== undefined && revision.sequence > this.#replica.latest)',
-    after: 'if (revision !== undefined && revision.sequence <= this.#replica.latest)',
+    before: 'if (remembered === undefined || remembered.sequence <= this.#replica.latest)',
+    after: 'if (remembered === undefined || remembered.sequence > this.#replica.latest)',
     breaks: 'An item that is committed but not yet in the replica is not published again.',
     killedBy: {
       file: 'test/ingest/poller/not-yet-replicated.test.ts',
