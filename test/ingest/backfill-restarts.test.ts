@@ -1,12 +1,14 @@
-/** A backfill goes on where it was when the process stopped: a restart reads no page again, and loses nothing. */
+/** A backfill goes on where it was, after a restart and where the quota did not pay for more: no page is read again. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../src/core/durations.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/core/durations.ts'
 import { nextBackfillDay } from '../../src/ingest/machine/first-start.ts'
 import { createMetrics } from '../../src/obs/metrics.ts'
+import { World } from '../support/worlds/ingest-world.ts'
 import { runWorld, type TimedEnd, type WorldPlan } from '../support/worlds/sandbox-world.ts'
+import { burst } from '../support/worlds/world-upstream.ts'
 import { judgeWorld } from '../support/worlds/world-verdict.ts'
 
 /** What is broken, and the pages of each scan of the backfill that ended, after these ends of the process. */
@@ -36,6 +38,20 @@ it('a stop in the middle of a day of the backfill costs no page, and no item is 
   const [longest, last] = [Math.max(...whole.pages), Math.max(...stopped.pages)]
   expect(longest).toBeGreaterThan(30)
   expect(last).toBeLessThan(longest * 0.75)
+})
+
+it('a backfill that is dearer than it seemed goes on, as a gap, with the page that it could not pay', () => {
+  const startMs = Date.parse('2026-01-07T06:00:00Z')
+  // 60 pages where a usual night has one; half of the quota pays for 40.
+  const items = burst('old', startMs - 5 * HOUR_MS, 4 * HOUR_MS, 3000)
+  const options = { pageSize: 50, weeklyQuota: 80, backfillMs: 6 * HOUR_MS, seed: 7, startMs, items }
+  const world = new World(options)
+  world.run(startMs + 13 * DAY_MS)
+  const gap = world.reports.find(({ fields }) => fields.kind === 'gap_retry')
+  expect(gap?.event).toBe('page_scan.completed')
+  expect(world.missing()).toEqual([])
+  // One more for the range before midnight.
+  expect(world.requests.filter(({ purpose }) => purpose !== 'poll').length).toBe(61)
 })
 
 it('the page of another day, which an older version may have left, is not used', () => {

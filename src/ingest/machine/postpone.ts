@@ -34,22 +34,28 @@ const RESCAN_ATTEMPTS = 3
 
 /**
  * Tries the same day of the backfill after 30 s, 1 min, 2 min … up to an hour. After too many tries the rest of the backfill
- * becomes an open gap, which readers can see.
+ * becomes an open gap, which readers can see. A try that was only over budget goes on with the page that it could not pay.
  */
-export function postponeBackfill(context: StepContext, scan: PageScan, retryMs: number): void {
+export function postponeBackfill(
+  context: StepContext,
+  scan: PageScan,
+  retryMs: number,
+  isOverBudget: boolean,
+): void {
   const { state, nowMs } = context
   const { backfill } = state.head
   state.backfillFailures += 1
   const waitMs = Math.min(LONGEST_GAP_RETRY_MS, retryMs * 2 ** (state.backfillFailures - 1))
   state.backfillRetryMs = nowMs + waitMs
   if (backfill === null || state.backfillFailures < BACKFILL_ATTEMPTS) {
-    const last: HeadPatch = backfill?.next === undefined ? {} : { backfill: fromFirstBackfillPage(backfill) }
+    const again: HeadPatch = backfill?.next === undefined ? {} : { backfill: fromFirstBackfillPage(backfill) }
+    const last = isOverBudget ? keptPage(context, scan) : again
     const isNew = scan.fetched.length + scan.rejected.length > 0 || last.backfill !== undefined
     if (isNew) publish(context, { ...fetchedBy(scan), last })
     return
   }
   state.backfillFailures = 0
-  openGapsFor(context, scan, leftOf(backfill), { backfill: null })
+  openGapsFor(context, scan, leftOf(backfill), { backfill: null }, isOverBudget)
 }
 
 /** Tries the same re-scan later. After too many tries its range becomes an open gap. */
@@ -144,6 +150,13 @@ export function leftOutByPoll({ fetched, mustMeet }: Pick<PageScan, 'fetched' | 
   return fetched.filter(({ disclosure }) => !polled.has(disclosure.guid)).length
 }
 
+/** The backfill with the page to go on with, for a scan of it whose earlier pages are published with this; nothing for others. */
+export function keptPage({ state }: StepContext, { kind, fromMs, pageCursor }: PageScan): HeadPatch {
+  const { backfill } = state.head
+  if (kind !== 'backfill' || backfill === null || pageCursor === null) return {}
+  return { backfill: { ...backfill, next: { fromMs, pageCursor } } }
+}
+
 /** The gap with the page that this scan did not get as the next one; with the first page where the scan went astray. */
 export function goingOn(gap: OpenGap, scan: PageScan): OpenGap {
   const { pageCursor, toMs } = scan
@@ -186,15 +199,20 @@ export function closed({ nowMs }: StepContext, gap: OpenGap, found: number): Gap
   return { ...gapOf(gap), found: gap.found + found, closedAt: isoMillis(nowMs) }
 }
 
-/** Opens a gap over each range, to be tried in an hour, in place of a scan of the first one that failed too often. */
+/**
+ * Opens a gap over each range, to be tried in an hour, in place of a scan of the first one that failed too often, or that was
+ * over budget too often and goes on.
+ */
 function openGapsFor(
   context: StepContext,
   scan: PageScan,
   [first, second]: readonly [UpstreamRange, UpstreamRange?],
   head: HeadPatch,
+  isGoingOn = false,
 ): void {
   const retryAtMs = context.nowMs + LONGEST_GAP_RETRY_MS
-  const gap = { ...newGap(context, 'outage', first), retryAtMs }
+  const whole = { ...newGap(context, 'outage', first), retryAtMs }
+  const gap = isGoingOn ? goingOn(whole, scan) : whole
   const others = second === undefined ? [] : [{ ...newGap(context, 'outage', second, [gap]), retryAtMs }]
   publishBehindGap(context, scan, gap, head, others)
 }

@@ -12,6 +12,7 @@ import {
   fromFirstPage,
   goingOn,
   leftOutByPoll,
+  keptPage,
   postponeBackfill,
   postponeDay,
   postponeGap,
@@ -60,7 +61,7 @@ export function publishPostponed(
     case 'daily_reconciliation':
       return postponeDay(context, scan)
     case 'backfill':
-      postponeBackfill(context, scan, retryMs)
+      postponeBackfill(context, scan, retryMs, reason === OVER_BUDGET)
       context.actions.push({ type: 'wake', atMs: context.state.nextPollMs })
       return
     default:
@@ -156,13 +157,6 @@ export function keepBackfillPage(context: StepContext): void {
   if (scan === null || queue.length > 0) return
   const last = keptPage(context, scan)
   if (last.backfill !== undefined) publish(context, { ...fetchedBy(scan), last })
-}
-
-/** The backfill with the page to go on with, for a scan of it whose earlier pages are published with this; nothing for others. */
-function keptPage({ state }: StepContext, { kind, fromMs, pageCursor }: PageScan): HeadPatch {
-  const { backfill } = state.head
-  if (kind !== 'backfill' || backfill === null || pageCursor === null) return {}
-  return { backfill: { ...backfill, next: { fromMs, pageCursor } } }
 }
 
 /** Marks the day as complete. A scan from its first page that also read the range of the next scheduled re-scan replaces it. */

@@ -172,7 +172,7 @@ export const ingestMutants: readonly Mutant[] = [
   },
   {
     name: 'backfill-page-dropped-at-stop',
-    file: machine('scan-end'),
+    file: machine('postpone'),
     before: 'return { backfill: { ...backfill, next: { fromMs, pageCursor } } }',
     after: 'return { backfill }',
     breaks: 'A restart in the middle of a backfill reads no page again.',
