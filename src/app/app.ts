@@ -82,7 +82,11 @@ async function start(context: StartContext) {
   const access = buildAccess(context, storage)
   const { webhooks, routes: webhookRoutes, eventJourney } = buildWebhooks(context, storage, access)
   const leader = buildLeaderView(context, storage, ingest)
-  const status = createStatus({ ...context, ...context.settings, ...storage, leader, pauses })
+  const isLogAvailable = (): boolean =>
+    storage.waitingFor() === null &&
+    storage.silentSinceMs() === null &&
+    ingest?.poller.state.name !== 'claiming'
+  const status = createStatus({ ...context, ...context.settings, ...storage, leader, pauses, isLogAvailable })
   const readers = buildReaders(context)
   const { audit, trail } = buildAudit(context, storage, access, readers)
   const nodes = buildNodes(context, storage)
@@ -112,10 +116,7 @@ async function start(context: StartContext) {
     upgrade: streams?.upgrade,
   })
   const checks: Partial<Record<ReadinessCheck, Check>> = {
-    log: () =>
-      storage.waitingFor() === null &&
-      storage.silentSinceMs() === null &&
-      ingest?.poller.state.name !== 'claiming',
+    log: isLogAvailable,
     copy: () => storage.replicator.replica.filling?.share ?? true,
     ...access.checks,
     ...(webhooks !== null && { webhooks: () => webhooks.isWell() }),

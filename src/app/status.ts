@@ -17,6 +17,8 @@ import type { LeaderView } from './leader-report.ts'
 export interface StatusParts {
   roles: readonly RoleName[]
   log: Log
+  /** As in `/readyz`. */
+  isLogAvailable: () => boolean
   reader: Reader
   replicator: Replicator
   leader: LeaderView
@@ -53,6 +55,7 @@ export function createStatus({
       quota: report?.quota ?? UNKNOWN_QUOTA,
       log: {
         kind: parts.log.kind,
+        available: parts.isLogAvailable(),
         epoch: reader.epoch,
         oldest: reader.oldest,
         latest: reader.latest,

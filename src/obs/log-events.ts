@@ -108,7 +108,7 @@ export const logEvents = {
     'The topic of status messages has a message that no bridge wrote; it is ignored.',
   'leader.step_down_ordered':
     'An operator has ordered this leader to step down, `bridge admin step-down`: it campaigns again after ten seconds, which other processes have to take the lead.',
-  'log.available': 'The event log in Kafka can be read and written again.',
+  'log.available': 'The event log can be read and written again.',
   'log.claimed':
     'This process is now the only writer of the event log; `durationMs` is how long it took to fence earlier writers.',
   'log.hanging_transaction':

@@ -2,6 +2,7 @@
  * Wraps node:sqlite: opens databases, prepares statements, runs transactions, and translates SQLite errors into errors with a
  * hint for the operator.
  */
+import { statSync } from 'node:fs'
 import { backup, DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
 
@@ -21,6 +22,8 @@ export interface Statement<Row> {
 /**
  * An open database. Every operation throws BridgeError: `log_damaged` when the file contradicts itself,
  * `log_unavailable` when the disk is full, fails, is read-only or another process locks the file.
+ * A transaction, and `run` outside of one, also throw `log_unavailable` while the path no longer names the file: SQLite
+ * would go on in a file without a name, and all that it takes would be gone with the process.
  */
 export interface Database {
   /** The statement of that SQL, prepared once. */
@@ -69,6 +72,8 @@ const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavaila
 /** Pages of the write-ahead log before it is copied into the file: 16 MiB at 8 KiB a page. */
 const CHECKPOINT_PAGES = 2000
 const CACHE_KIB = 32 * 1024
+/** The path of a database that has no file. */
+const MEMORY = ':memory:'
 
 /** Pages that a copy reads in one step: all of them, so that it shows one moment and no writer makes it start again. */
 const ALL_PAGES = 2 ** 31 - 1
@@ -96,7 +101,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     return fault
   }
   const raw = guarded(faultOf, () => new DatabaseSync(options.path, { timeout: 5000 }))
-  const db = wrapped(raw, faultOf)
+  const isInPlace = watched(options.path)
+  const requireInPlace = (): void => {
+    if (!isInPlace()) throw removed(options.path)
+  }
+  const db = wrapped({ raw, faultOf, requireInPlace })
   try {
     // Only a new file takes it, and an older one would be written to.
     const isNew = db.prepareTuples<readonly [number]>('PRAGMA page_count').get()?.[0] === 0
@@ -174,12 +183,40 @@ export function checkDatabase(db: Database): void {
   throw new BridgeError('log_damaged', `the database contradicts itself: ${found}`, { hint: DAMAGED.hint })
 }
 
-function wrapped(raw: DatabaseSync, faultOf: FaultOf): Database {
+/** Whether the path still names the file that it names now; SQLite itself compares the inode too, where it has no WAL. */
+function watched(path: string): () => boolean {
+  const look = () => (path === MEMORY ? undefined : statSync(path, { throwIfNoEntry: false }))
+  const opened = look()
+  return () => {
+    const now = look()
+    return now?.ino === opened?.ino && now?.dev === opened?.dev
+  }
+}
+
+function removed(path: string): BridgeError {
+  return new BridgeError(
+    'log_unavailable',
+    `${path} was deleted or replaced while this process has it open`,
+    {
+      hint: 'Nothing more is written. If the file was moved, move it back: the process then continues by itself. If it was deleted, its events can be read over the API until this process ends; stop it then, and put the last good backup back with bridge restore.',
+    },
+  )
+}
+
+interface Opened {
+  raw: DatabaseSync
+  faultOf: FaultOf
+  /** Throws where the file is no longer at its path. */
+  requireInPlace: () => void
+}
+
+function wrapped(opened: Opened): Database {
+  const { raw, faultOf, requireInPlace } = opened
   const statements = new Map<string, Statement<unknown>>()
   const tuples = new Map<string, Statement<unknown>>()
   const exec = (sql: string): void => guarded(faultOf, () => raw.exec(sql))
   const once = <Row>(known: Map<string, Statement<unknown>>, sql: string): Statement<Row> => {
-    const statement = known.get(sql) ?? prepared<unknown>(raw, faultOf, sql, known === tuples)
+    const statement = known.get(sql) ?? prepared<unknown>(opened, sql, known === tuples)
     known.set(sql, statement)
     return statement as Statement<Row>
   }
@@ -188,6 +225,7 @@ function wrapped(raw: DatabaseSync, faultOf: FaultOf): Database {
     prepareTuples: (sql) => once(tuples, sql),
     exec,
     transaction(work) {
+      requireInPlace()
       exec('BEGIN IMMEDIATE')
       try {
         const result = work()
@@ -204,11 +242,18 @@ function wrapped(raw: DatabaseSync, faultOf: FaultOf): Database {
   }
 }
 
-function prepared<Row>(raw: DatabaseSync, faultOf: FaultOf, sql: string, asTuples: boolean): Statement<Row> {
+function prepared<Row>(
+  { raw, faultOf, requireInPlace }: Opened,
+  sql: string,
+  asTuples: boolean,
+): Statement<Row> {
   const statement = guarded(faultOf, () => raw.prepare(sql))
   statement.setReturnArrays(asTuples)
   return {
-    run: (...values) => void guarded(faultOf, () => statement.run(...values)),
+    run(...values) {
+      if (!raw.isTransaction) requireInPlace()
+      guarded(faultOf, () => statement.run(...values))
+    },
     get: (...values) => guarded(faultOf, () => statement.get(...values)) as Row | undefined,
     all: (...values) => guarded(faultOf, () => statement.all(...values)) as Row[],
     *iterate(...values) {

@@ -1,4 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -104,6 +113,34 @@ describe('the embedded log on disk', () => {
       mode: ['wal'],
       flush: [2],
     })
+  })
+
+  it('takes nothing while its directory was deleted or moved, and goes on once it is back', async () => {
+    const folder = newFolder()
+    const dataDir = join(folder, 'data')
+    const { log, archive } = open(dataDir)
+    const first = await claimed(log)
+    await first.commit({ events: sampleEvents(1, 2) })
+    renameSync(dataDir, join(folder, 'moved'))
+    const refused = {
+      code: 'log_unavailable',
+      message: expect.stringContaining(`${join(dataDir, 'bridge.db')} was deleted or replaced`),
+      hint: expect.stringContaining('move it back'),
+    }
+    await expect(first.commit({ events: [sampleEvent(3)] })).rejects.toMatchObject({
+      ...refused,
+      code: 'log_unknown',
+    })
+    await expect(claimed(log)).rejects.toMatchObject(refused)
+    await expect(log.table('any').put('key', 1)).rejects.toMatchObject(refused)
+    expect(sequencesOf(archive.committed(0, 10))).toEqual([1, 2])
+    mkdirSync(dataDir)
+    copyFileSync(join(folder, 'moved', 'bridge.db'), join(dataDir, 'bridge.db'))
+    await expect(claimed(log)).rejects.toMatchObject(refused)
+    rmSync(dataDir, { recursive: true })
+    renameSync(join(folder, 'moved'), dataDir)
+    await (await claimed(log)).commit({ events: [sampleEvent(3)] })
+    expect(sequencesOf(archive.committed(0, 10))).toEqual([1, 2, 3])
   })
 
   it('overwrites what is deleted, so that a deleted address cannot be read from the file', () => {

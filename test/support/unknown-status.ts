@@ -7,7 +7,7 @@ export const UNKNOWN_STATUS: Status = {
   upstream: { state: null, lastGoodPoll: null, nextPoll: null, phase: 'closed', aheadMs: null },
   polling: { paused: null, since: null, by: null, reason: null },
   quota: { limit: null, used: null, remaining: null, reset: null, forecast: null, drift: null },
-  log: { kind: 'embedded', epoch: null, oldest: 1, latest: 0 },
+  log: { kind: 'embedded', available: true, epoch: null, oldest: 1, latest: 0 },
   copy: { sequence: 0, lagEvents: 0, lagSeconds: 0, filled: 1 },
   completeness: null,
   unreconciled: null,

@@ -48,6 +48,9 @@ const statusSchema = z.object({
   quota: quotaSchema,
   log: z.object({
     kind: z.enum(['kafka', 'embedded', 'memory']).describe('Where the log is stored.'),
+    available: z
+      .boolean()
+      .describe('Whether this node can read it, and write to it where it leads or may: `log` of `/readyz`.'),
     epoch: z.string().describe('The epoch of the log.').nullable(),
     oldest: z.int().describe('The earliest sequence that is kept.'),
     latest: z.int().describe('The last sequence.'),

@@ -99,8 +99,10 @@ function quotaRows({ limit, used, remaining, reset, forecast }: ResponseFields):
   ]
 }
 
-function logRow({ kind, epoch, oldest, latest }: ResponseFields): Row {
-  return ['log', `${known(kind)}, epoch ${known(epoch)}, events ${known(oldest)} to ${known(latest)}`]
+function logRow({ kind, available, epoch, oldest, latest }: ResponseFields): Row {
+  const text = `${known(kind)}, epoch ${known(epoch)}, events ${known(oldest)} to ${known(latest)}`
+  if (available !== false) return ['log', text]
+  return ['log', `NOT AVAILABLE, nothing is polled: see log.unavailable in the node's log; ${text}`, 'alarm']
 }
 
 function copyRow({ sequence, lagEvents, lagSeconds, filled }: ResponseFields): Row {

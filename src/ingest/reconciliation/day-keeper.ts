@@ -39,6 +39,8 @@ export class DayKeeper {
   /** The leadership for which the rows were loaded. */
   #loadedFor: number | null = null
   #writtenMs = Number.NEGATIVE_INFINITY
+  /** The last write failed. */
+  #isFailing = false
 
   constructor(parts: DayKeeperParts) {
     this.#parts = parts
@@ -48,16 +50,14 @@ export class DayKeeper {
   /** Ends when the signal aborts; rejects only for faults of ours or a damaged log. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#parts
-    let isFailing = false
     while (!signal.aborted) {
       try {
         await this.#update()
-        isFailing = false
       } catch (error) {
         if (signal.aborted) return
         if (!isLogOutage(error)) throw error
-        if (!isFailing) logger.warn('day_report.write_failed', { reason: messageOf(error) })
-        isFailing = true
+        if (!this.#isFailing) logger.warn('day_report.write_failed', { reason: messageOf(error) })
+        this.#isFailing = true
       }
       await sleep(clock, UPDATE_MS, signal)
     }
@@ -96,6 +96,7 @@ export class DayKeeper {
     const { date } = row.report
     if (this.#rows.get(date) === text) return
     await this.#table.put(date, row)
+    this.#isFailing = false
     this.#rows.set(date, text)
   }
 

@@ -40,7 +40,7 @@ const KNOWN: Status = {
     forecast: 0.84,
     drift: 0,
   },
-  log: { kind: 'embedded', epoch: 'abcdefgh', oldest: 1, latest: 934 },
+  log: { kind: 'embedded', available: true, epoch: 'abcdefgh', oldest: 1, latest: 934 },
   copy: { sequence: 930, lagEvents: 4, lagSeconds: 0.2, filled: 1 },
   completeness: '+day',
   unreconciled: [],
@@ -60,6 +60,13 @@ async function run(status: Status, ...args: string[]): Promise<string[]> {
   await listener.close(0)
   return stdout
 }
+
+test('bridge status says that the log is not available', async () => {
+  const [row] = (await run({ ...KNOWN, log: { ...KNOWN.log, available: false } })).filter((line) =>
+    line.startsWith('log '),
+  )
+  expect(row).toMatch(/^log {11}NOT AVAILABLE, nothing is polled: see log\.unavailable /)
+})
 
 test('bridge status says first after the leader that polling is paused, by whom and why', async () => {
   const polling = { paused: true, since: '2026-07-07T05:30:00.000Z', by: 'settings', reason: 'key changes' }

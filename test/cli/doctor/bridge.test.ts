@@ -11,7 +11,7 @@ const whole: Status = {
   upstream: { state: 'ok', lastGoodPoll: TIME, nextPoll: TIME, phase: 'open', aheadMs: 0 },
   polling: { paused: false, since: null, by: null, reason: null },
   quota: { limit: 3500, used: 10, remaining: 3490, reset: TIME, forecast: 0.5, drift: null },
-  log: { kind: 'embedded', epoch: 'Epoch001', oldest: 1, latest: 7 },
+  log: { kind: 'embedded', available: true, epoch: 'Epoch001', oldest: 1, latest: 7 },
   copy: { sequence: 7, lagEvents: 0, lagSeconds: 0, filled: 1 },
   completeness: '+day',
   unreconciled: [],
