@@ -62,12 +62,12 @@ export type ParseResult = { ok: true; item: ParsedItem } | { ok: false; reason: 
 
 type Fields = Record<string, unknown>
 
-/** Reads one item, given as the value of its JSON, with its hash and second name. */
-export function parseItem(value: unknown): ParseResult {
+/** Reads one item, given as its JSON text and the value of that, with its hash and second name. */
+export function parseItem(value: unknown, text: string): ParseResult {
   const read = readDisclosure(value)
   if (!read.ok) return read
   const { disclosure } = read
-  return { ok: true, item: { disclosure, hash: contentHash(value), rnsDateId: rnsDateIdOf(value) } }
+  return { ok: true, item: { disclosure, hash: contentHash(value, text), rnsDateId: rnsDateIdOf(value) } }
 }
 
 /**
@@ -110,19 +110,60 @@ export function issuerKey(issuer: Party): string {
   return issuer.lei ?? issuer.isin ?? issuer.symbol ?? issuer.name?.toLowerCase() ?? 'unknown'
 }
 
-/** SHA-256 (first 32 hex digits) of the item's canonical JSON: equal exactly when the content is, whatever the order of members. */
-export function contentHash(item: unknown): string {
-  return createHash('sha256').update(canonicalJson(item)).digest('hex').slice(0, 32)
+/**
+ * SHA-256 (first 32 hex digits) of the item's canonical JSON: equal exactly when the content is, whatever the order of members.
+ * `text` is the JSON text that the value was parsed from: a number in it with more digits than a double has counts with all of
+ * them.
+ */
+export function contentHash(item: unknown, text = ''): string {
+  return createHash('sha256')
+    .update(canonicalJson(MAYBE_INEXACT.test(text) ? withExactNumbers(text) : item))
+    .digest('hex')
+    .slice(0, 32)
 }
 
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (value instanceof ExactNumber) return value.decimal
   const fields = fieldsOf(value)
   if (fields === null) return JSON.stringify(value)
   const members = Object.keys(fields)
     .sort()
     .map((name) => `${JSON.stringify(name)}:${canonicalJson(fields[name])}`)
   return `{${members.join(',')}}`
+}
+
+/** Of every text with a number that a double cannot hold: 15 digits and usual exponents always fit. */
+const MAYBE_INEXACT = /[\d.]{16}|\d[eE][+-]?\d{3}/
+
+/** A number that a double does not hold, as its digits and a power of ten. */
+class ExactNumber {
+  readonly decimal: string
+
+  constructor(decimal: string) {
+    this.decimal = decimal
+  }
+}
+
+/** The value of the JSON text, with an `ExactNumber` in place of each number that lost digits when it was parsed. */
+function withExactNumbers(text: string): unknown {
+  const keepDigits = (_name: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
+    if (typeof value !== 'number') return value
+    const exact = decimalOf(source)
+    return exact === decimalOf(String(value)) ? value : new ExactNumber(exact)
+  }
+  return JSON.parse(text, keepDigits)
+}
+
+/** The same text for every way to write a number: its digits without zeros at the ends, and the power of ten of the last. */
+function decimalOf(text: string): string {
+  const [, sign, whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]\+?(-?\d+))?$/.exec(text) ?? []
+  const digits = `${whole}${fraction}`.replace(/^0+/, '')
+  const significant = digits.replace(/0+$/, '')
+  if (significant === '') return whole === '' ? text : '0'
+  const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - significant.length)
+  return `${sign}${significant}e${power}`
 }
 
 function shallowerThan(value: unknown, levels: number): boolean {

@@ -135,7 +135,7 @@ export function disclosureEvent(
 
 /** The parsed item of a disclosure event; parses its data only where the event was read from a log. */
 export function itemOf({ item, data }: Pick<NewEvent, 'item' | 'data'>): ParseResult {
-  return item === undefined ? parseItem(JSON.parse(data)) : { ok: true, item }
+  return item === undefined ? parseItem(JSON.parse(data), data) : { ok: true, item }
 }
 
 /** The event for a changed state of a gap: at `timeMs` by upstream’s clock, at `recordedMs` by ours. */

@@ -212,7 +212,48 @@ describe('the content hash', () => {
       item({ version: '1' }),
       JSON.parse(JSON.stringify(item()).replace('"rnsId"', '"__proto__":{},"rnsId"')),
     ]
-    expect(new Set(variants.map(contentHash)).size).toBe(variants.length)
+    expect(new Set(variants.map((variant) => contentHash(variant))).size).toBe(variants.length)
+  })
+
+  describe('of numbers', () => {
+    const hashOf = (number: string, names = ['a', 'b']): string => {
+      const text = `{${names.map((name) => `"${name}":${name === 'a' ? number : '"x"'}`).join(',')}}`
+      return contentHash(JSON.parse(text), text)
+    }
+
+    test.each([
+      ['9007199254740993', '9007199254740992'],
+      ['123456789012345678901', '123456789012345678902'],
+      ['0.1', '0.10000000000000000001'],
+      ['1e400', '2e400'],
+      ['1e-400', '0'],
+      ['-1e400', '1e400'],
+    ])('tells %s from %s', (one, other) => {
+      expect(hashOf(one)).not.toBe(hashOf(other))
+    })
+
+    test.each([
+      ['1e400', '1.0E+400'],
+      ['9007199254740993', '90071992547409.93e2'],
+      ['1.0', '1'],
+      ['-0', '0'],
+      ['0.10', '1e-1'],
+      ['0.30000000000000004', '0.30000000000000004000'],
+    ])('takes %s and %s for the same', (one, other) => {
+      expect(hashOf(one)).toBe(hashOf(other))
+    })
+
+    test('does not depend on the order of members, and is as before where a double holds them', () => {
+      expect(hashOf('1e400', ['b', 'a'])).toBe(hashOf('1e400'))
+      fc.assert(
+        fc.property(fc.jsonValue(), (value) => {
+          const text = JSON.stringify(value)
+          expect(contentHash(JSON.parse(text), text)).toBe(contentHash(JSON.parse(text)))
+        }),
+      )
+      const text = '{"lei":"2138001234567890AB12","at":0.1234567890123456}'
+      expect(contentHash(JSON.parse(text), text)).toBe(contentHash(JSON.parse(text)))
+    })
   })
 
   test('has 32 hex digits', () => {

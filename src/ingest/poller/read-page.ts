@@ -70,7 +70,7 @@ function* holdItem(
   nowMs: number,
   most: number,
 ): Steps<FetchedItem | RejectedItem> {
-  const read = parseItem(value)
+  const read = parseItem(value, text)
   if (fault === undefined && read.ok && !LIKE_A_REVISION.test(read.item.disclosure.guid)) {
     return { ...read.item, text, revision: 1, fetchedMs: nowMs }
   }

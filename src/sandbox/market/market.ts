@@ -200,7 +200,7 @@ export class Market {
       return 'malformed'
     }
     const { guid, timestamp, timeMs } = read.disclosure
-    const hash = contentHash(value)
+    const hash = contentHash(value, raw)
     const before = this.#latest.get(guid)
     if (before?.contentHash === hash && this.items.byGuid(guid) !== null) return 'unchanged'
     const revision = (before?.revision ?? 0) + 1

@@ -112,4 +112,21 @@ describe('a page of items', () => {
     expect(read.fresh.map(({ disclosure, revision }) => [disclosure.guid, revision])).toEqual([['urn:a', 2]])
     expect([read.duplicates, asked]).toEqual([2, [NOW]])
   })
+
+  it('takes a content that differs only in digits which a double does not hold for another one', () => {
+    const withNumber = (digits: string): RawItem => {
+      const text = JSON.stringify(item('one')).replace('}', `,"volume":${digits}}`)
+      return { text, value: JSON.parse(text) }
+    }
+    const read = atOnce(
+      readItems(
+        pageOf(withNumber('9007199254740993'), withNumber('9007199254740992')),
+        () => new Map(),
+        () => false,
+        () => false,
+        NOW,
+      ),
+    )
+    expect(read.fresh.map(({ revision }) => revision)).toEqual([1, 2])
+  })
 })
