@@ -65,8 +65,8 @@ const SOON_GROWTH = 2
 const SOON_RETRIES_ADVISED = SOON_RETRIES + 1
 /** For so long after a quota that others have spent, no further 429s are retried so soon. */
 const WARY_MS = 72 * HOUR_MS
-/** Probes after them. */
-const FAR_QUOTA_PROBES = { baseMs: 4 * MINUTE_MS, factor: 3, maxMs: 6 * HOUR_MS, jitter: 0.1 }
+/** Probes after them: the first one soon, for a throttle too may last. As many in a day as the quota of others may cost. */
+const FAR_QUOTA_PROBES = { baseMs: MINUTE_MS, factor: 5, maxMs: 6 * HOUR_MS, jitter: 0.1 }
 
 /** Cause of a 429; `unknown` while a probe is needed. */
 export type Cause = 'throttle' | 'quota' | 'unknown'

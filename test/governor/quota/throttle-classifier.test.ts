@@ -44,7 +44,7 @@ test('with a ledger far from spent, six retries follow within half a minute each
   const verdicts = row(13)
   expect(verdicts.slice(0, 6).map(({ waitMs }) => waitMs / SECOND_MS)).toEqual([3, 6, 12, 24, 25, 25])
   expect(verdicts.slice(0, 6).every(({ kind }) => kind !== 'quota')).toBe(true)
-  expect(verdicts.slice(6).map(({ waitMs }) => waitMs / MINUTE_MS)).toEqual([4, 12, 36, 108, 324, 360, 360])
+  expect(verdicts.slice(6).map(({ waitMs }) => waitMs / MINUTE_MS)).toEqual([1, 5, 25, 125, 360, 360, 360])
   expect(verdicts.slice(6).every(({ kind }) => kind === 'quota')).toBe(true)
 })
 
