@@ -53,7 +53,8 @@ export const logAdvice = {
   'node.removal_delayed': 'Nothing to do unless it repeats: then see `log.unavailable`.',
   'node.report_failed': 'Look at Kafka if `node.report_recovered` does not follow.',
   'node.unreadable': 'Nothing to do while versions differ; else find out what wrote it.',
-  'page_scan.postponed': 'Nothing to do; an open gap tells what is missing.',
+  'page_scan.postponed':
+    'Nothing to do. Where it lasts an open gap tells what is missing: `gapId`, or that of `gap.opened`.',
   'page_scan.warned': 'Read `warnings`; tell the provider of upstream if they repeat.',
   'poll.done': 'Nothing to do, but read `warnings` where it has them.',
   'poll.overflow_ignored': 'Nothing to do; tell the provider of upstream if it repeats.',

@@ -1,4 +1,7 @@
-/** A backfill goes on where it was, after a restart and where the quota did not pay for more: no page is read again. */
+/**
+ * A backfill goes on where it was, after a restart and where the quota did not pay for more: no page is read again. One that
+ * fails becomes a gap, which readers see.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,6 +55,27 @@ it('a backfill that is dearer than it seemed goes on, as a gap, with the page th
   expect(world.missing()).toEqual([])
   // One more for the range before midnight.
   expect(world.requests.filter(({ purpose }) => purpose !== 'poll').length).toBe(61)
+})
+
+it.each([
+  ['free', { pageSize: 50, weeklyQuota: 350, ratePerSecond: 1 }, 20],
+  ['ultimate', { pageSize: 200, weeklyQuota: 75_000, ratePerSecond: 30 }, 5],
+])('a first start whose page scans fail opens a gap within minutes, on %s', (_plan, limits, minutes) => {
+  const startMs = Date.parse('2026-01-07T09:00:00Z')
+  const items = burst('old', startMs - 5 * HOUR_MS, 4 * HOUR_MS, 20)
+  let isHealed = false
+  const world = new World({
+    ...{ ...limits, backfillMs: DAY_MS, seed: 7, startMs, items },
+    fails: ({ fromMs }) =>
+      fromMs === undefined || isHealed ? undefined : { kind: 'server_error', status: 500 },
+  })
+  world.run(startMs + minutes * MINUTE_MS)
+  const said = world.reports.filter(({ event }) => event === 'gap.opened').map(({ fields }) => fields.gapId)
+  expect(said).toEqual(world.openGaps.map(({ id }) => id))
+  expect(said).toHaveLength(1)
+  isHealed = true
+  world.run(startMs + 6 * HOUR_MS)
+  expect([world.missing(), world.twice(), world.openGaps]).toEqual([[], [], []])
 })
 
 it('the page of another day, which an older version may have left, is not used', () => {

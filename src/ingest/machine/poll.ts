@@ -263,12 +263,6 @@ function takeNewCursor(context: StepContext, polled: Polled): void {
     first: { openGaps: [...head.openGaps, gap] },
     last: { ...headOfCursor(cursor, page), lastCleanPollMs: startMs },
   })
-  context.actions.push({
-    type: 'report',
-    level: 'warn',
-    event: 'gap.opened',
-    fields: { gapId: gap.id, cause: gap.cause, from: gap.from, to: gap.to },
-  })
 }
 
 /**

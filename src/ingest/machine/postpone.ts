@@ -25,15 +25,18 @@ export const OVER_BUDGET_GAP_RETRY_MS = 15 * MINUTE_MS
 /** A gap that was not filled in two weeks is given up: two full quotas were not enough for it. */
 const GIVE_UP_MS = 14 * DAY_MS
 const RESCAN_RETRY_MS = MINUTE_MS
-/** Tries of a day of the backfill before the rest of the backfill becomes a gap. */
-const BACKFILL_ATTEMPTS = 5
+/**
+ * Tries of a day of the backfill before the rest of the backfill becomes a gap. Until then only the spans that were not read
+ * again tell readers that something is missing: 4 min on `ultimate`, 19 on `free`.
+ */
+const BACKFILL_ATTEMPTS = 3
 /** After so many tries a gap is tried once a day only: the next morning needs the units. */
 const GAP_ATTEMPTS = 8
 /** Tries of a re-scan before its range becomes a gap. */
 const RESCAN_ATTEMPTS = 3
 
 /**
- * Tries the same day of the backfill after 30 s, 1 min, 2 min … up to an hour. After too many tries the rest of the backfill
+ * Tries the same day of the backfill after 30 s and 1 min. After too many tries the rest of the backfill
  * becomes an open gap, which readers can see. A try that was only over budget goes on with the page that it could not pay.
  */
 export function postponeBackfill(
@@ -55,7 +58,7 @@ export function postponeBackfill(
     return
   }
   state.backfillFailures = 0
-  openGapsFor(context, scan, leftOf(backfill), { backfill: null }, isOverBudget)
+  openGapsFor(context, scan, leftOf(backfill), { head: { backfill: null }, waitMs, isGoingOn: isOverBudget })
 }
 
 /** Tries the same re-scan later. After too many tries its range becomes an open gap. */
@@ -66,7 +69,7 @@ export function postponeRescan(context: StepContext, scan: PageScan, retryMs: nu
   const attempts = ((isScheduled ? round : sweep)?.attempts ?? RESCAN_ATTEMPTS) + 1
   if (attempts >= RESCAN_ATTEMPTS) {
     const done = isScheduled ? { round: roundAfter(context, scan) } : sweepAfter(context, scan)
-    return openGapsFor(context, scan, [{ fromMs, toMs: coveredToMs }], done)
+    return openGapsFor(context, scan, [{ fromMs, toMs: coveredToMs }], { head: done })
   }
   const later = { attempts, dueAtMs: context.nowMs + Math.max(RESCAN_RETRY_MS, retryMs) }
   const last: HeadPatch = {}
@@ -199,18 +202,24 @@ export function closed({ nowMs }: StepContext, gap: OpenGap, found: number): Gap
   return { ...gapOf(gap), found: gap.found + found, closedAt: isoMillis(nowMs) }
 }
 
-/**
- * Opens a gap over each range, to be tried in an hour, in place of a scan of the first one that failed too often, or that was
- * over budget too often and goes on.
- */
+/** How the place of a scan is taken by gaps. */
+interface InPlace {
+  /** What changes with their first commit. */
+  head: HeadPatch
+  /** Until they are tried; by default an hour. */
+  waitMs?: number
+  /** The first one goes on with the page that the scan did not get. */
+  isGoingOn?: boolean
+}
+
+/** Opens a gap over each range, in place of a scan of the first one that failed, or was over budget, too often. */
 function openGapsFor(
   context: StepContext,
   scan: PageScan,
   [first, second]: readonly [UpstreamRange, UpstreamRange?],
-  head: HeadPatch,
-  isGoingOn = false,
+  { head, waitMs = LONGEST_GAP_RETRY_MS, isGoingOn = false }: InPlace,
 ): void {
-  const retryAtMs = context.nowMs + LONGEST_GAP_RETRY_MS
+  const retryAtMs = context.nowMs + waitMs
   const whole = { ...newGap(context, 'outage', first), retryAtMs }
   const gap = isGoingOn ? goingOn(whole, scan) : whole
   const others = second === undefined ? [] : [{ ...newGap(context, 'outage', second, [gap]), retryAtMs }]

@@ -63,6 +63,10 @@ interface Entry {
   found: FoundItem | null
 }
 
+function reportOpened({ actions }: StepContext, { id: gapId, cause, from, to }: OpenGap): void {
+  actions.push({ type: 'report', level: 'warn', event: 'gap.opened', fields: { gapId, cause, from, to } })
+}
+
 /** Queues the commits of one publication: one, or a chain where that would hold too many events or too much text. */
 export function publish(context: StepContext, publication: Publication): void {
   const { purpose, items, rejected = [], opening = [], closing, first = {} } = publication
@@ -79,7 +83,11 @@ export function publish(context: StepContext, publication: Publication): void {
   // By upstream's clock, like the items around it: a cursor at this position is compared with their times.
   const at = { timeMs: upstreamNowMs(context), recordedMs: context.nowMs }
   const entries: Entry[] = []
-  for (const gap of opening) entries.push({ event: gapEvent(gapOf(gap), GAP_OPENED, at), found: null })
+  for (const gap of opening) {
+    entries.push({ event: gapEvent(gapOf(gap), GAP_OPENED, at), found: null })
+    // One that is filled by the same publication is open for some milliseconds.
+    if (closing?.gap.id !== gap.id) reportOpened(context, gap)
+  }
   const polled = new Set(publication.polled)
   const aheadMs = decidedSkewMs(context.state)
   for (const item of inOrder(items)) {
