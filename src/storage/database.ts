@@ -71,7 +71,10 @@ const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavaila
 
 /** Pages of the write-ahead log before it is copied into the file: 16 MiB at 8 KiB a page. */
 const CHECKPOINT_PAGES = 2000
+/** Pages that are kept in memory, KiB. */
 const CACHE_KIB = 32 * 1024
+/** Of a file beside the log, which is mostly written: a larger cache would only grow with the file. */
+export const SMALL_CACHE_KIB = 8 * 1024
 /** The path of a database that has no file. */
 const MEMORY = ':memory:'
 
@@ -83,6 +86,8 @@ export interface DatabaseOptions {
   path: string
   /** Whether a committed transaction survives loss of power; otherwise only the end of the process. */
   durable: boolean
+  /** Most pages that are kept in memory, KiB; by default 32 MiB. */
+  cacheKib?: number
   /** Called with every error that means damage, before it is thrown. */
   onDamage?: (error: BridgeError) => void
 }
@@ -116,7 +121,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       PRAGMA synchronous = ${options.durable ? 'FULL' : 'NORMAL'};
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
       PRAGMA journal_size_limit = ${64 * 1024 * 1024};
-      PRAGMA cache_size = -${CACHE_KIB};
+      PRAGMA cache_size = -${options.cacheKib ?? CACHE_KIB};
       PRAGMA secure_delete = ON;
     `)
   } catch (error) {
