@@ -1,5 +1,5 @@
 /** Locks a data directory for one process; the operating system releases the lock however that process ends. */
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isoMillis } from '../core/dates.ts'
@@ -30,7 +30,14 @@ export function lockDirectory(dataDir: string, clock: Clock): Unlock {
     })
   }
   let held = true
-  writeFileSync(note, JSON.stringify({ pid: process.pid, host: hostname(), since: isoMillis(clock.now()) }))
+  try {
+    writeFileSync(note, JSON.stringify({ pid: process.pid, host: hostname(), since: isoMillis(clock.now()) }))
+  } catch (error) {
+    release()
+    throw new BridgeError('log_unavailable', `${note} cannot be written: ${messageOf(error)}`, {
+      hint: 'Free space on its volume or give this user write permission, then start it again.',
+    })
+  }
   return () => {
     if (held) rmSync(note, { force: true })
     held = false
@@ -51,9 +58,23 @@ export function holderOf(dataDir: string): string | null {
   return null
 }
 
-function makeDirectory(dataDir: string): void {
+/**
+ * Creates the missing levels of the data directory as `lockDirectory` does, and removes them again.
+ * @throws BridgeError `settings` when it cannot be created
+ */
+export function tryMakingDirectory(dataDir: string): void {
+  const made: string[] = []
   try {
-    makeMissing(dataDir)
+    makeDirectory(dataDir, made)
+  } finally {
+    for (const path of made.reverse()) removeEmpty(path)
+  }
+}
+
+/** `made` gets each level that was created, from the top down. */
+function makeDirectory(dataDir: string, made: string[] = []): void {
+  try {
+    makeMissing(dataDir, made)
   } catch (error) {
     throw new BridgeError('settings', `${dataDir} cannot be made: ${messageOf(error)}`, {
       hint: 'Point BRIDGE_DATA_DIR to a directory that this user can write.',
@@ -62,14 +83,23 @@ function makeDirectory(dataDir: string): void {
 }
 
 /** Creates one level at a time: Node's own recursion never ends below a parent such as /proc. */
-function makeMissing(path: string): void {
+function makeMissing(path: string, made: string[]): void {
   if (isDirectory(path)) return
   const parent = dirname(path)
-  if (parent !== path) makeMissing(parent)
+  if (parent !== path) makeMissing(parent, made)
   try {
     mkdirSync(path, { mode: PRIVATE_DIRECTORY })
+    made.push(path)
   } catch (error) {
     if (!isDirectory(path)) throw error
+  }
+}
+
+function removeEmpty(path: string): void {
+  try {
+    rmdirSync(path)
+  } catch {
+    // Another process has begun to use it.
   }
 }
 

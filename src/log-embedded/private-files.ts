@@ -2,7 +2,7 @@
  * Keeps the data directory and the files of the product in it for their owner alone, and reports what other users of the
  * machine may read.
  */
-import { chmodSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { BACKUP_NOTE, DATA_FILES, DATABASE_SUFFIXES } from './files.ts'
 
@@ -33,16 +33,35 @@ export function keepPrivate(dataDir: string): void {
   }
 }
 
-/** Which of the directory and its files other users of the machine have rights to; empty where it does not exist. */
+/**
+ * Which of the directory and its files other users of the machine have rights to; empty where it is no directory, or this
+ * user may not look at it.
+ */
 export function openToOthers(dataDir: string): string[] {
-  if (!isOpenToOthers(dataDir)) return []
-  const files = readdirSync(dataDir)
+  if (statsOf(dataDir)?.isDirectory() !== true || !isOpenToOthers(dataDir)) return []
+  const files = namesIn(dataDir)
     .filter((name) => OWN_FILES.includes(name))
     .map((name) => join(dataDir, name))
   return [dataDir, ...files.filter(isOpenToOthers)]
 }
 
-/** Whether users besides the owner have any right to that file or directory; false where there is none. */
+/** Whether users besides the owner have any right to that file or directory; false where this user sees none. */
 export function isOpenToOthers(path: string): boolean {
-  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & OF_OTHERS) !== 0
+  return ((statsOf(path)?.mode ?? 0) & OF_OTHERS) !== 0
+}
+
+function statsOf(path: string): Stats | null {
+  try {
+    return statSync(path)
+  } catch {
+    return null
+  }
+}
+
+function namesIn(path: string): string[] {
+  try {
+    return readdirSync(path)
+  } catch {
+    return []
+  }
 }

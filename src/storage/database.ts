@@ -56,7 +56,7 @@ const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavaila
   11: DAMAGED,
   13: {
     code: 'log_unavailable',
-    hint: 'The disk is full; free space on the volume of the data directory. A running process then continues by itself.',
+    hint: 'The disk is full: free space on the volume of that file. A bridge that runs then goes on by itself; one that has ended must be started again.',
   },
   14: {
     code: 'log_unavailable',

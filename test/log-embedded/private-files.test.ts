@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkPrivacy } from '../../src/cli/doctor/machine.ts'
@@ -15,6 +15,17 @@ test('the data directory is made for its owner alone', () => {
   const dataDir = join(directory.path, 'a', 'data')
   lockDirectory(dataDir, systemClock)()
   expect([modeOf(join(directory.path, 'a')), modeOf(dataDir)]).toEqual(['700', '700'])
+})
+
+test('a lock whose note cannot be written is refused with a remedy, and released', () => {
+  using directory = temporaryDirectory()
+  const note = join(directory.path, 'owner.json')
+  mkdirSync(note)
+  expect(() => lockDirectory(directory.path, systemClock)).toThrow(
+    expect.objectContaining({ code: 'log_unavailable', hint: expect.stringContaining('Free space') }),
+  )
+  rmdirSync(note)
+  lockDirectory(directory.path, systemClock)()
 })
 
 test('a directory and files that an older build left open are closed to other users', () => {

@@ -1,10 +1,12 @@
 /**
- * Checks this machine: the Node version, the data directory with its free space, the limit of open files. Changes nothing.
+ * Checks this machine: the Node version, the data directory with its free space, the limit of open files. Leaves nothing
+ * behind.
  */
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { messageOf } from '../../errors.ts'
+import { BridgeError, messageOf } from '../../errors.ts'
 import { divideFiles, type FileNeeds } from '../../lifecycle/open-files.ts'
+import { tryMakingDirectory } from '../../log-embedded/lock.ts'
 import { isOpenToOthers, openToOthers } from '../../log-embedded/private-files.ts'
 import { ENV_FILE } from '../../settings/environment.ts'
 import { bytesText, counted } from '../terminal/text.ts'
@@ -27,12 +29,18 @@ export function checkNode(version: string): Finding {
   )
 }
 
-/** Whether the data directory is writable and has free space. One that does not exist yet is checked by its parent. */
+/**
+ * Whether the data directory is writable and has free space. One that does not exist yet is made and removed again; its
+ * parent has the free space.
+ */
 export function checkDataDir(dataDir: string, freeBytesOf = freeBytes): Finding {
-  const place = nearestExisting(resolve(dataDir))
-  if (!statSync(place).isDirectory()) {
-    return fail('data', `${place} is not a directory`, 'point BRIDGE_DATA_DIR to a directory')
+  try {
+    tryMakingDirectory(dataDir)
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error
+    return fail('data', error.message, error.hint ?? null, 'settings')
   }
+  const place = nearestExisting(resolve(dataDir))
   try {
     accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {

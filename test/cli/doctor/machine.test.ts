@@ -1,7 +1,9 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { checkDataDir, checkNode, checkOpenFiles } from '../../../src/cli/doctor/machine.ts'
+import { checkDataDir, checkNode, checkOpenFiles, checkPrivacy } from '../../../src/cli/doctor/machine.ts'
+import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { lockDirectory } from '../../../src/log-embedded/lock.ts'
 import { fileNeedsOf } from '../../../src/settings/file-needs.ts'
 import { examineSettings } from '../../../src/settings/settings.ts'
 import { temporaryDirectory } from '../../support/bridge-process.ts'
@@ -31,17 +33,26 @@ test('a missing data directory is checked by its nearest parent, and nothing is 
   const found = checkDataDir(place, (path) => asked.push(path) * 50 * GB)
   expect(found).toMatchObject({ level: 'ok', finding: expect.stringContaining('will be created') })
   expect(asked).toEqual([directory.path])
+  expect(existsSync(join(directory.path, 'a'))).toBe(false)
 })
 
-test('a file in place of the data directory, or above it, fails', () => {
+test('a data directory that cannot be made fails as the start would, and nothing else of it is judged', () => {
   using directory = temporaryDirectory()
-  const file = join(directory.path, 'file')
+  const [file, loop] = [join(directory.path, 'file'), join(directory.path, 'loop')]
   writeFileSync(file, '')
-  for (const place of [file, join(file, 'data')])
+  symlinkSync(loop, loop)
+  for (const place of [file, join(file, 'data'), loop, '/proc/no-such-place/data']) {
     expect(checkDataDir(place)).toMatchObject({
       level: 'fail',
-      todo: expect.stringContaining('BRIDGE_DATA_DIR'),
+      finding: expect.stringContaining(`${place} cannot be made: E`),
+      todo: 'Point BRIDGE_DATA_DIR to a directory that this user can write.',
+      area: 'settings',
     })
+    expect(() => lockDirectory(place, systemClock)).toThrow(
+      expect.objectContaining({ code: 'settings', message: checkDataDir(place).finding }),
+    )
+    expect(checkPrivacy(place, join(directory.path, '.env'))).toEqual([])
+  }
 })
 
 test('a limit of open files below the streams is a warning with both remedies', () => {
