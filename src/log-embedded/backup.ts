@@ -1,8 +1,8 @@
 /** Backs up the embedded log to one file while a bridge goes on writing it, and checks the copy. */
-import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { isoMillis } from '../core/dates.ts'
-import { BridgeError, messageOf } from '../errors.ts'
+import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { copyDatabase, openDatabase } from '../storage/database.ts'
 import { checkContents, type LogContents, writeTakenAt } from './contents.ts'
@@ -15,7 +15,7 @@ const PART = '.part'
 export interface BackupOptions {
   /** Of the bridge, which may be running. */
   dataDir: string
-  /** A file that does not exist, or a directory, which gets a file named by the time. */
+  /** A file that does not exist in a directory that does, or a directory, which gets a file named by the time. */
   target: string
   clock: Clock
 }
@@ -28,7 +28,7 @@ export interface Backup extends LogContents {
 
 /**
  * Copies the log as it is at one moment, and checks the copy. The target appears only once it is complete.
- * @throws BridgeError `failed` when there is no log or the target exists, `log_damaged` when the copy fails the check,
+ * @throws BridgeError `failed` when there is no log, the target exists or its directory does not, `log_damaged` when the copy fails the check,
  *   `log_unavailable` when a file cannot be read or written
  */
 export async function backUp({ dataDir, target, clock }: BackupOptions): Promise<Backup> {
@@ -45,9 +45,9 @@ export async function backUp({ dataDir, target, clock }: BackupOptions): Promise
       hint: 'Name another file, or a directory, which gets a new file each time.',
     })
   }
+  requireDirectory(dirname(file))
   const part = `${file}${PART}`
   try {
-    makeDirectory(dirname(file))
     removeDatabase(part)
     await copyDatabase(source, part)
     const contents = checkCopy(part, takenAt)
@@ -81,14 +81,12 @@ function fileOf(target: string, takenAt: string): string {
   return resolve(isDirectory ? join(target, `bridge-${stamp}.db`) : target)
 }
 
-function makeDirectory(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true })
-  } catch (error) {
-    throw new BridgeError('log_unavailable', `${path} cannot be created: ${messageOf(error)}`, {
-      hint: 'Name a directory that this user may write.',
-    })
-  }
+/** A missing directory is not made: it may be the mount point of a volume that is away, and the backup would lie beside the log. */
+function requireDirectory(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return
+  throw new BridgeError('failed', `the directory of the backup, ${path}, does not exist`, {
+    hint: 'Mount its volume or make it, or name another directory.',
+  })
 }
 
 function removeDatabase(path: string): void {

@@ -19,8 +19,8 @@ export interface LogContents {
 }
 
 /**
- * Checks every page and index, that no event is missing, and that the writer's state agrees with the events. Minutes for some
- * gigabytes.
+ * Checks every page and index, that no event is missing or has attributes that are not JSON, and that the writer's state agrees
+ * with the events. Minutes for some gigabytes.
  * @throws BridgeError `log_damaged` with what is wrong
  */
 export function checkContents(db: Database): LogContents {
@@ -30,6 +30,7 @@ export function checkContents(db: Database): LogContents {
       hint: 'Name a file that bridge backup has written, or a copy of a data directory.',
     })
   }
+  checkAttributes(db)
   const contents = contentsOf(db)
   const { epoch, sequence } = contents
   checkComplete(db)
@@ -75,6 +76,19 @@ function contentsOf(db: Database): LogContents {
     time: last === undefined ? null : (JSON.parse(`${last.attributes}}`) as { time: string }).time,
     takenAt: meta.get(TAKEN_AT) ?? null,
   }
+}
+
+/** SQLite has no checksums: bytes that were overwritten inside a text pass the check of pages and indexes. */
+function checkAttributes(db: Database): void {
+  const broken = db
+    .prepare<{ sequence: number }>(
+      "SELECT sequence FROM events WHERE NOT json_valid(attributes || '}') LIMIT 1",
+    )
+    .get()
+  if (broken === undefined) return
+  throw new BridgeError('log_damaged', `the attributes of event ${broken.sequence} are not JSON`, {
+    hint: 'Use another backup.',
+  })
 }
 
 function checkComplete(db: Database): void {

@@ -8,7 +8,7 @@ import { type Archive, openArchive } from '../archive/store/archive.ts'
 import { readEarlierEpochs } from '../archive/store/earlier-epochs.ts'
 import { renewEpoch } from '../archive/store/renew-epoch.ts'
 import type { UpgradeProgress } from '../archive/store/upgrade.ts'
-import { BridgeError, messageOf } from '../errors.ts'
+import { BridgeError, isBridgeError, messageOf } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { RowChanges } from '../log/events.ts'
 import { type EndedLog, earlierAfterRestore } from '../log-shared/earlier-epochs.ts'
@@ -154,10 +154,10 @@ function copyFiles(source: string, staging: string): void {
 }
 
 function openStaged(
-  { nativeKind, onUpgrade }: RestoreOptions,
+  { backup, nativeKind, onUpgrade }: RestoreOptions,
   path: string,
 ): { archive: Archive; contents: LogContents & { epoch: string } } {
-  const contents = checkedContents(path)
+  const contents = readingBackup(backup, () => checkedContents(path))
   const { epoch } = contents
   if (epoch === null) {
     throw new BridgeError(
@@ -173,16 +173,24 @@ function openStaged(
 }
 
 function checkedContents(path: string): LogContents {
+  const db = openDatabase({ path, durable: true })
   try {
-    const db = openDatabase({ path, durable: true })
-    try {
-      return checkContents(db)
-    } finally {
-      db.close()
-    }
+    return checkContents(db)
+  } finally {
+    db.close()
+  }
+}
+
+/**
+ * Runs `work`, which reads what was copied of that backup.
+ * @throws BridgeError of `work`, which names the backup and asks for another one where it is `log_damaged`
+ */
+export function readingBackup<T>(backup: string, work: () => T): T {
+  try {
+    return work()
   } catch (error) {
-    if (!(error instanceof BridgeError)) throw error
-    throw new BridgeError(error.code, `the backup cannot be used: ${error.message}`, {
+    if (!isBridgeError(error, 'log_damaged')) throw error
+    throw new BridgeError(error.code, `the backup ${backup} cannot be used: ${error.message}`, {
       hint: 'Use another backup. Nothing was changed.',
       cause: error.cause,
     })

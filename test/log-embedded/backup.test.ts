@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lifecycle/clock.ts'
@@ -68,8 +68,23 @@ describe('a backup', () => {
     const folder = logs.folder()
     const first = await backUpTo(dataDir, folder)
     expect(first.file).toMatch(/\/bridge-\d{8}T\d{9}Z\.db$/)
-    const deep = await backUpTo(dataDir, `${folder}/not/there/yet/`)
-    expect(existsSync(deep.file)).toBe(true)
+    mkdirSync(join(folder, 'backups'))
+    const deep = await backUpTo(dataDir, `${folder}/backups/`)
+    expect(deep.file).toMatch(/\/backups\/bridge-/)
+  })
+
+  it('into a directory that does not exist is refused: it may be a volume that is not mounted', async () => {
+    const dataDir = logs.folder()
+    await (await claimed(logs.open(dataDir).log)).commit({ events: sampleEvents(1, 3) })
+    const gone = join(logs.folder(), 'backups')
+    for (const target of [`${gone}/`, join(gone, 'one.db')]) {
+      await expect(backUpTo(dataDir, target)).rejects.toMatchObject({
+        code: 'failed',
+        message: `the directory of the backup, ${gone}, does not exist`,
+        hint: expect.stringContaining('Mount'),
+      })
+    }
+    expect(existsSync(gone)).toBe(false)
   })
 
   it('of a log that was never used holds no event and no epoch', async () => {

@@ -191,13 +191,24 @@ describe('a restore is refused with nothing changed', () => {
       (path: string) => writeFileSync(path, readFileSync(path).fill(0xa5, 8192 * 4, 8192 * 6)),
     ],
     ['no database', (path: string) => writeFileSync(path, 'no database\n'.repeat(99))],
+    [
+      'overwritten inside the text of an event',
+      (path: string) => {
+        const bytes = readFileSync(path)
+        writeFileSync(
+          path,
+          bytes.fill(0xa5, bytes.indexOf('"specversion"'), bytes.indexOf('"specversion"') + 24),
+        )
+      },
+    ],
   ])('where the backup is %s', async (_, spoil) => {
     const { dataDir, backup } = await backedUpLog(300, 309)
     spoil(backup)
     expect(() => stage(dataDir, backup)).toThrow(
       expect.objectContaining({
         code: 'log_damaged',
-        message: expect.stringContaining('the backup cannot be used'),
+        message: expect.stringContaining(`the backup ${backup} cannot be used: `),
+        hint: 'Use another backup. Nothing was changed.',
       }),
     )
     expect(readdirSync(dataDir).sort()).toEqual(['bridge.db', 'lock.db'])

@@ -14,8 +14,9 @@ const NEEDED = /^BRIDGE_(DATA_DIR|KAFKA_BROKERS)(_FILE)?$/
 
 const flags = { json: { type: 'boolean' } } as const
 
-const HELP = `FILE is a new file, or a directory, which gets a file named by the time. The backup holds events, state,
-tokens and webhook endpoints as they were at one moment, but not the history of webhook attempts.
+const HELP = `FILE is a new file, or a directory, which gets a file named by the time. The directory must exist, so that a
+backup never lies below the mount point of a volume that is away. The backup holds events, state, tokens and webhook
+endpoints as they were at one moment, but not the history of webhook attempts.
 It is checked page by page, and appears only once it is complete. bridge restore puts it back.
   --json    what it holds as one line of JSON
 

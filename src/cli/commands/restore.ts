@@ -5,7 +5,7 @@
 import { isoMillis, isoOrNull } from '../../core/dates.ts'
 import { BridgeError } from '../../errors.ts'
 import { type Absence, countAbsence } from '../../ingest/writer-state/absence.ts'
-import { type StagedRestore, stageRestore } from '../../log-embedded/restore.ts'
+import { readingBackup, type StagedRestore, stageRestore } from '../../log-embedded/restore.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'
 import { loadSettings, type Settings } from '../../settings/settings.ts'
 import { command } from '../terminal/command.ts'
@@ -81,7 +81,8 @@ function restore(backup: string, settings: Settings, context: RestoreContext): v
     const nowMs = clock.now()
     const sinceMs = takenAt === null ? null : Date.parse(takenAt)
     const stored = { epoch, sequence, rows: staged.rows }
-    const absence = countAbsence(stored, { plan: { ...plan, gatewayUnits }, calendar }, { sinceMs, nowMs })
+    const by = { plan: { ...plan, gatewayUnits }, calendar }
+    const absence = readingBackup(backup, () => countAbsence(stored, by, { sinceMs, nowMs }))
     for (const line of planLines(dataDir, staged, absence, isDry)) stderr(line)
     const since = isoOrNull(absence.sinceMs)
     const result = { previousEpoch: epoch, sequence, time, takenAt, since, units: absence.units }

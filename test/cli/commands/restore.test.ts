@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { backupCommand } from '../../../src/cli/commands/backup.ts'
@@ -108,6 +109,27 @@ describe('bridge restore', () => {
     })
     expect(stderr.join('\n')).toContain('would be set aside')
     expect(logs.open(dataDir).archive.epoch).not.toBeNull()
+  })
+
+  test('of a backup whose stored state is damaged names the backup, not the present log', async () => {
+    const { dataDir, writer } = await running(3)
+    await writer.commit({ events: [], head: { cursor: 'the cursor of a backup that is damaged' } })
+    const file = join(logs.folder(), 'one.db')
+    await run(backupCommand, dataDir, file)
+    const bytes = readFileSync(file)
+    const at = bytes.indexOf('"the cursor of a backup that is damaged"')
+    writeFileSync(file, bytes.fill('#', at, at + 24))
+    for (const flags of [['--dry-run'], []]) {
+      const empty = logs.folder()
+      expect((await run(restoreCommand, empty, file, ...flags)).failure).toMatchObject({
+        code: 'log_damaged',
+        message: expect.stringMatching(
+          `^the backup ${file} cannot be used: the value stored under .+ is not JSON$`,
+        ),
+        hint: 'Use another backup. Nothing was changed.',
+      })
+      expect(readdirSync(empty)).toEqual(['lock.db'])
+    }
   })
 
   test('is refused while a bridge runs, and without a backup', async () => {
