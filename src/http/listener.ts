@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { BridgeError } from '../errors.ts'
 import type { Clock } from '../lifecycle/clock.ts'
@@ -20,13 +20,17 @@ import { HttpProblem, type ProblemCode, problemAnswer, retryLater } from './prob
 import { createListenerServer, followTlsFiles, type TlsFiles } from './tls.ts'
 import { endWithProblem, type Upgrade } from './upgrade.ts'
 
-/** Where to listen, and the limits. */
-export interface ListenOptions {
+/** Where to listen. */
+export interface ListenAddress {
   host: string
   /** 0 picks a free one. */
   port: number
   /** The setting that gives the port, for the hint when it is taken. */
   setting: string
+}
+
+/** Where to listen, and the limits. */
+export interface ListenOptions extends ListenAddress {
   clock: Clock
   logger: Logger
   /** Time for the headers and for the whole request; shorter in tests. */
@@ -68,7 +72,8 @@ const DROP_LOG_MS = 60_000
 
 /**
  * Opens a listener.
- * @throws BridgeError `settings` when the address cannot be taken, or the certificate not be used
+ * @throws BridgeError `failed` when another process listens there, `settings` when the address cannot be taken for another
+ *   reason, or the certificate not be used
  */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<Listener> {
   const headersTimeoutMs = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS
@@ -199,14 +204,28 @@ function limitConnections(server: Server, options: ListenOptions): void {
   })
 }
 
-function cannotListen(cause: NodeJS.ErrnoException, { host, port, setting }: ListenOptions): BridgeError {
+/** Listens at that address and closes at once. @throws BridgeError as `listen` when it cannot be taken */
+export async function tryListening(address: ListenAddress): Promise<void> {
+  const server = createServer()
+  try {
+    server.listen(address.port, address.host)
+    await once(server, 'listening')
+  } catch (error) {
+    throw cannotListen(error as NodeJS.ErrnoException, address)
+  }
+  await new Promise((resolve) => server.close(resolve))
+}
+
+function cannotListen(cause: NodeJS.ErrnoException, { host, port, setting }: ListenAddress): BridgeError {
   const hints: Record<string, string> = {
     EADDRINUSE: `Another process listens there; stop it, or set ${setting} to another port (0 picks a free one).`,
     EACCES: `This user may not listen there; set ${setting} to a port above 1023.`,
     EADDRNOTAVAIL: `${host} is no address of this machine; set ${setting.replace(/_PORT$/, '_HOST')}.`,
   }
   const hint = hints[cause.code ?? ''] ?? `Check ${setting} and ${setting.replace(/_PORT$/, '_HOST')}.`
-  return new BridgeError('settings', `cannot listen on ${host}:${port}`, { hint, cause })
+  // Another process may leave the port in a moment; a supervisor that starts this one again mends it.
+  const code = cause.code === 'EADDRINUSE' ? 'failed' : 'settings'
+  return new BridgeError(code, `cannot listen on ${host}:${port}`, { hint, cause })
 }
 
 /** What is wrong with the first line or the headers of a request; null where the app may see it. */

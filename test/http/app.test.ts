@@ -311,7 +311,7 @@ describe('browsers', () => {
 })
 
 describe('the listener', () => {
-  test('fails with the remedy when its port is taken', async () => {
+  test('fails with the remedy when its port is taken, which is no wrong setting', async () => {
     const { port } = await start()
     const again = listen(() => {}, {
       host: '127.0.0.1',
@@ -321,7 +321,7 @@ describe('the listener', () => {
       logger,
     })
     await expect(again).rejects.toMatchObject({
-      code: 'settings',
+      code: 'failed',
       hint: expect.stringContaining('BRIDGE_HTTP_PORT'),
     })
   })

@@ -135,7 +135,8 @@ export function addressOf({ host, port }: { host: string; port: number }, hasTls
   return `http${hasTls ? 's' : ''}://${near.includes(':') ? `[${near}]` : near}:${port}`
 }
 
-function checkedUrl(text: string, name: string): string {
+/** The address of a bridge without a slash at its end. @throws BridgeError `usage` where it is none; `name` says where it came from */
+export function checkedUrl(text: string, name: string): string {
   const url = URL.parse(text)
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.search === '') {
     return `${url.origin}${url.pathname.replace(/\/+$/, '')}`

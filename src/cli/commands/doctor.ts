@@ -21,6 +21,7 @@ import {
 import { checkGuard } from '../doctor/guard.ts'
 import { checkKafka } from '../doctor/kafka.ts'
 import { checkKey } from '../doctor/key.ts'
+import { checkListening } from '../doctor/listening.ts'
 import { checkDataDir, checkNode, checkOpenFiles, checkPrivacy } from '../doctor/machine.ts'
 import { checkSettings } from '../doctor/settings.ts'
 import { checkUpstream } from '../doctor/upstream.ts'
@@ -74,6 +75,8 @@ async function examine(
     checkOpenFiles(fileNeedsOf(settings), openFilesLimit()),
   ]
   const bridge = await checkBridge(settings, holder, clock, signal)
+  // A process that holds the directory has its ports.
+  const listening = holder === null ? await checkListening(settings, bridge.answers) : []
   const upstream =
     settings.upstream === null
       ? { reached: false, findings: [] }
@@ -96,6 +99,7 @@ async function examine(
     ...upstream.findings,
     ...key,
     ...bridge.findings,
+    ...listening,
   ]
 }
 

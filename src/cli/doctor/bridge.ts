@@ -19,6 +19,8 @@ const REPORT_WARN_SECONDS = 60
 /** What answers at the address of these settings. */
 export interface FoundBridge {
   findings: Finding[]
+  /** Whether anything answers there. */
+  answers: boolean
   /** null where no bridge runs, or its status cannot be read. */
   status: Status | null
 }
@@ -35,19 +37,22 @@ export async function checkBridge(
   if (settings.http.port === 0) {
     return {
       status: null,
+      answers: false,
       findings: [unseen('its port is chosen at the start (BRIDGE_HTTP_PORT is 0)', holder)],
     }
   }
   const url = addressOf(settings.http, settings.httpTls !== null)
   const answer = await ask(`${url}/v1/status`, settings.adminToken, signal)
   if (answer.kind === 'none') {
-    return { status: null, findings: [unseen(`${url} does not answer (${answer.what})`, holder)] }
+    const finding = unseen(`${url} does not answer (${answer.what})`, holder)
+    return { status: null, answers: false, findings: [finding] }
   }
   const status = answer.status === 200 ? readStatus(answer.body) : null
-  if (status === null) return { status: null, findings: [stranger(url, answer.status)] }
+  if (status === null) return { status: null, answers: true, findings: [stranger(url, answer.status)] }
   const readiness = settings.ops.port === 0 ? [] : await checkReady(addressOf(settings.ops), signal)
   return {
     status,
+    answers: true,
     findings: [judge(url, status), ...readiness, ...judgeLeader(status, clock.now())],
   }
 }

@@ -30,6 +30,8 @@ export interface KeyCheck {
   signal: AbortSignal
 }
 
+const WRONG_ADDRESS = 'check BRIDGE_UPSTREAM_URL: is it the base address that ends in /v2?'
+
 /** Sends one request with the key. Failures of upstream and log are findings; only an abort is thrown. */
 export async function checkKey({ upstream, native, dataDir, clock, signal }: KeyCheck): Promise<Finding[]> {
   try {
@@ -110,6 +112,12 @@ function judge(outcome: Outcome<Page>, { plan }: UpstreamSettings): Finding {
         'correct BRIDGE_UPSTREAM_KEY, or the file that holds it',
       )
     case 'refused':
+      if (outcome.status === 404) {
+        return failed(
+          `the upstream has no announcements at this address: ${failureWords(outcome)}`,
+          WRONG_ADDRESS,
+        )
+      }
       return failed(
         `the first page of ${plan.pageSize} is refused with ${failureWords(outcome)}`,
         `correct BRIDGE_UPSTREAM_PLAN (now ${plan.name}), or set BRIDGE_UPSTREAM_PAGE_SIZE lower`,
@@ -123,10 +131,7 @@ function judge(outcome: Outcome<Page>, { plan }: UpstreamSettings): Finding {
     case 'server_error':
       return warn('key', `not tested: ${failureWords(outcome)}`, 'run bridge doctor again later')
     case 'invalid':
-      return failed(
-        `the response is not a page of announcements: ${outcome.reason}`,
-        'check BRIDGE_UPSTREAM_URL: is it the base address that ends in /v2?',
-      )
+      return failed(`the response is not a page of announcements: ${outcome.reason}`, WRONG_ADDRESS)
     default: {
       const { what, todo } = awayWords(outcome)
       return failed(`the upstream cannot be reached: ${what}`, todo)

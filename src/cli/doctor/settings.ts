@@ -8,6 +8,7 @@ import { BridgeError } from '../../errors.ts'
 import { affordableBackfill } from '../../governor/schedule/backfill-budget.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'
 import { type Examined, isMissing, type Settings } from '../../settings/settings.ts'
+import { checkedUrl } from '../client/target.ts'
 import { counted } from '../terminal/text.ts'
 import { type Finding, fail, fine, warn } from './finding.ts'
 
@@ -22,7 +23,20 @@ export function checkSettings({ errors, settings }: Examined, nowMs: number): Fi
   const noted = settings.warnings.map((text) => warn('settings', text, 'change it if that is not meant'))
   const roles = `complete for the roles ${settings.roles.join(', ')}`
   const complete = wrong.length === 0 ? [fine('settings', roles)] : []
-  return [...noted, ...wrong, ...complete, ...checkBackfill(settings, calendar, nowMs)]
+  return [...noted, ...wrong, ...complete, ...checkUrl(settings), ...checkBackfill(settings, calendar, nowMs)]
+}
+
+/** A warning where commands such as `bridge tail` refuse `BRIDGE_URL`; the bridge itself does not read it. */
+function checkUrl({ url }: Settings): Finding[] {
+  try {
+    if (url !== null) checkedUrl(url, 'BRIDGE_URL')
+    return []
+  } catch (error) {
+    if (!(error instanceof BridgeError)) throw error
+    return [
+      warn('settings', error.message, 'correct it or leave it out: commands such as bridge tail need it'),
+    ]
+  }
 }
 
 /** A warning where half of the weekly quota does not pay for the whole backfill of a first start. */

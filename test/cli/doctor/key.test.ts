@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => sandbox.close())
 
-/** The findings of one check as `level name`; the default upstream is the sandbox. */
+/** The findings of one check as `level name: finding → todo`; the default upstream is the sandbox. */
 async function check(
   dataDir: string,
   changes: { url?: string; weeklyQuota?: number; nativeWord?: string } = {},
@@ -31,7 +31,10 @@ async function check(
   }
   const native = { word: nativeWord, kind: `${nativeWord.charAt(0).toUpperCase()}${nativeWord.slice(1)}` }
   const findings = await checkKey({ upstream, native, dataDir, clock: systemClock, signal })
-  return findings.map(({ level, name, finding }) => `${level} ${name}: ${finding}`)
+  return findings.map(({ level, name, finding, todo }) => {
+    const advice = todo === null ? '' : ` → ${todo}`
+    return `${level} ${name}: ${finding}${advice}`
+  })
 }
 
 test('an exhausted week is reported without a request, and spent units stay counted from check to check', async () => {
@@ -85,6 +88,13 @@ test.each([
     expect.stringMatching(words),
     expect.stringContaining('4999 of 5000'),
   ])
+})
+
+test('an address without the API is a wrong BRIDGE_UPSTREAM_URL, not a wrong plan', async () => {
+  using directory = temporaryDirectory()
+  const [key] = await check(directory.path, { url: sandbox.url.replace(/\/v2$/, '/other') })
+  expect(key).toMatch(/^fail key: the upstream has no announcements at this address: status 404/)
+  expect(key).toMatch(/→ check BRIDGE_UPSTREAM_URL/)
 })
 
 test('a wrong word for the upstream’s own categories is found, with the words that occur', async () => {

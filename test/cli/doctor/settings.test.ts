@@ -25,6 +25,17 @@ test('a wrong setting is a separate finding, with the closest match', () => {
   ])
 })
 
+test('an address of a bridge that commands refuse is a warning: the bridge itself does not read it', () => {
+  const warnings = (BRIDGE_URL: string) =>
+    checkSettings(
+      examineSettings({ ...upstream, BRIDGE_ROLES: 'poller', BRIDGE_URL }, noFile),
+      NOW_MS,
+    ).filter(({ finding }) => finding.includes('BRIDGE_URL'))
+  for (const url of ['nonsense', 'localhost:8080'])
+    expect(warnings(url)).toMatchObject([{ level: 'warn', todo: expect.stringContaining('bridge tail') }])
+  expect(warnings('https://bridge.example')).toEqual([])
+})
+
 test('a missing or invalid calendar file is found before the start', () => {
   using directory = temporaryDirectory()
   const file = join(directory.path, 'calendar.json')
