@@ -24,7 +24,7 @@ import { ReceiveBuffers, type Sender } from './bounds/receive-buffers.ts'
 import { endAnswer } from './end-answer.ts'
 import { checkUrl, checkUrlLength } from './limits.ts'
 import { Query } from './parameters.ts'
-import { HttpProblem, problemAnswer, problemOf } from './problem.ts'
+import { HttpProblem, NO_PATH, problemAnswer, problemOf } from './problem.ts'
 import { RATE_HEADERS, type RateHeaders, type RateLimits } from './rate-limits.ts'
 import type { AnyRoute, OpenCall, Route } from './route.ts'
 
@@ -319,10 +319,7 @@ export function refuseMethod(own: string): RequestHandler {
 /** The last handler: no route has this path. */
 export function notFound(paths: readonly string[]): RequestHandler {
   return (request) => {
-    throw new HttpProblem(
-      'not_found',
-      `there is no such path${didYouMean(request.path.slice(0, 100), paths)}`,
-    )
+    throw new HttpProblem('not_found', `${NO_PATH}${didYouMean(request.path.slice(0, 100), paths)}`)
   }
 }
 

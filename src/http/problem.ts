@@ -66,6 +66,9 @@ export const problemCodes = {
   unavailable: [503, 'Not available', 'Come back after `Retry-After` seconds.'],
 } as const satisfies Record<string, readonly [status: number, title: string, remedy: string]>
 
+/** How `detail` begins where no route has the path. */
+export const NO_PATH = 'there is no such path'
+
 /** The `code` of a problem answer. */
 export type ProblemCode = keyof typeof problemCodes
 

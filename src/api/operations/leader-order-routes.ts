@@ -6,6 +6,7 @@ import { isoTime } from '../../http/schemas/json-schema.ts'
 import { type LeaderOrder, orderText } from '../../http/schemas/leader-order.ts'
 import type { Nodes } from '../../registry/nodes.ts'
 import { type AskLeader, createLeaderClient, type LeaderClientParts } from '../routes/leader-client.ts'
+import { isCalendarDate } from './london-day.ts'
 import { requireOperator } from './operator.ts'
 
 /** What the routes work with. */
@@ -16,7 +17,6 @@ export interface LeaderOrderParts extends LeaderClientParts {
 }
 
 const GAP_ID = /^[0-9a-z]{1,20}$/
-const DATE = /^\d{4}-\d{2}-\d{2}$/
 
 const pollOrdered = z.object({ nextPoll: isoTime('When the poll is due: now.') })
 const gapOrdered = z.object({
@@ -57,7 +57,8 @@ export function leaderOrderRoutes(parts: LeaderOrderParts): Route[] {
         'Makes the leader try to fill that open gap at once: after failures its next try may be a day off. `GET /v1/status` lists open gaps. 404: no such gap is open. 409: as for a poll, and when the units of gaps and re-scans are used up.',
       answers: { 200: { meaning: 'Its next try is due now.', schema: gapOrdered } },
       problems: ['not_found', 'not_now', 'unavailable'],
-      requireTarget: (target) => requireSegment(target, 'id', GAP_ID, 'no gap with that id is open'),
+      requireTarget: (target) =>
+        requireSegment(target, 'id', (id) => GAP_ID.test(id), 'no gap with that id is open'),
       handle: (call) => pass(call, ask, call.segment('id'), () => ({ what: 'gap', id: call.segment('id') })),
     },
     {
@@ -68,7 +69,8 @@ export function leaderOrderRoutes(parts: LeaderOrderParts): Route[] {
         'Makes the leader read that London day from upstream again at once, as after its release hours. What counts as complete stays so meanwhile. 404: not one of the last five business days whose releases are over. 409: as for a gap, and where the plan pays for no reconciliations.',
       answers: { 200: { meaning: 'Its reconciliation is due now.', schema: dayOrdered } },
       problems: ['not_found', 'not_now', 'unavailable'],
-      requireTarget: (target) => requireSegment(target, 'date', DATE, 'a day is a date such as 2026-07-02'),
+      requireTarget: (target) =>
+        requireSegment(target, 'date', isCalendarDate, 'that is no date of the form YYYY-MM-DD'),
       handle: (call) =>
         pass(call, ask, call.segment('date'), () => ({ what: 'day', date: call.segment('date') })),
     },
@@ -107,11 +109,11 @@ function leaderToReplace({ nodes, leaderId }: LeaderOrderParts): string {
 function requireSegment(
   target: Pick<Call, 'segment' | 'caller'>,
   name: string,
-  form: RegExp,
+  fits: (text: string) => boolean,
   detail: string,
 ): void {
   requireOperator(target)
-  if (!form.test(target.segment(name))) throw new HttpProblem('not_found', detail)
+  if (!fits(target.segment(name))) throw new HttpProblem('not_found', detail)
 }
 
 /** Passes the order to the leader and answers with its reply. */

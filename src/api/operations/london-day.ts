@@ -35,12 +35,13 @@ export function shownDay({ date, startMs, endMs }: LondonDay): { date: string; f
 /** The day of that parameter, by default the one that contains `presentMs`; what is wrong is noted in the query. */
 export function readLondonDay(query: Query, calendar: Calendar, presentMs: number): LondonDay {
   const text = query.text('date')
-  if (text !== null && isDate(text)) return londonDayOf(calendar, calendar.momentMs(text, NOON))
+  if (text !== null && isCalendarDate(text)) return londonDayOf(calendar, calendar.momentMs(text, NOON))
   if (text !== null) query.refuse('date', 'must be a date from 1970 to 2099 such as 2026-02-03')
   return londonDayOf(calendar, presentMs)
 }
 
-function isDate(text: string): boolean {
+/** Whether the text is a day that exists, as `YYYY-MM-DD`. */
+export function isCalendarDate(text: string): boolean {
   const ms = DATE.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
 }

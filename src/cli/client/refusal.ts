@@ -2,6 +2,7 @@
  * Turns a bridge's error response, or the lack of any response, into a BridgeError with exit code, text and advice.
  */
 import { BridgeError, type ErrorCode, type FieldError, MOST_ERRORS } from '../../errors.ts'
+import { NO_PATH } from '../../http/problem.ts'
 import { harmless } from '../terminal/text.ts'
 import { networkWordsOf } from './network-words.ts'
 import type { BridgeTarget } from './target.ts'
@@ -25,6 +26,8 @@ export interface RefusalWords {
   help: string
   /** What a 404 means, and what to do about it. */
   missing: { message: string; hint: string }
+  /** What a 404 for the path itself means, where it is something else: an older bridge has no such path. */
+  noPath?: { message: string; hint: string }
   /** The flag that takes a cursor; `--after` where it is left out. */
   cursorFlag?: string
   /** The command's arguments, e.g. `URL`: a wrong member of that name is named as the argument. */
@@ -61,8 +64,11 @@ export function responseError(
         `${target.url} refuses the token${detail}`,
         problem.detail.includes('scope') ? scopeHint(problem.detail) : tokenHint(target),
       )
-    case 404:
-      return refuse('failed', `${target.url} ${words.missing.message}${detail}`, words.missing.hint)
+    case 404: {
+      const { missing, noPath = missing } = words
+      const { message, hint } = problem.detail.startsWith(NO_PATH) ? noPath : missing
+      return refuse('failed', `${target.url} ${message}${detail}`, hint)
+    }
     case 409:
       return refuse('failed', `${target.url} refuses this for now${detail}`, 'Come back when that is over.')
     case 410: {

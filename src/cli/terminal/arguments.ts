@@ -15,7 +15,7 @@ export type Given<F extends Flags> = ReturnType<typeof readFlagsAndWords<F>>
 /**
  * The values of a command's flags and its arguments, exactly those named in `names`; one in brackets, such as `[FILE]`, may be
  * absent. `command` is what follows `bridge`, e.g. `webhooks list`.
- * @throws BridgeError `usage` for an unknown flag, with the near match, a missing value, a missing or stray argument
+ * @throws BridgeError `usage` for an unknown flag, with the near match, a missing value, a missing, empty or stray argument
  */
 export function readFlagsAndWords<const F extends Flags>(
   command: string,
@@ -42,6 +42,8 @@ export function readFlagsAndWords<const F extends Flags>(
   const missing = names.slice(words.length).filter((name) => !name.startsWith('['))
   if (missing.length > 0)
     throw refuse(`missing argument${missing.length > 1 ? 's' : ''}: ${missing.join(' ')}`)
+  const empty = names.find((_, at) => words[at] === '')
+  if (empty !== undefined) throw refuse(`the argument ${empty.replace(/[[\]]/g, '')} is empty`)
   if (words.length > names.length) throw refuse(`unexpected argument "${words[names.length]}"`)
   return { values, words }
 }

@@ -6,6 +6,7 @@ const flags = { seed: { type: 'string' }, limit: { type: 'string' } } as const
 test.each([
   [['delete'], [], 'missing argument: ID'],
   [['delete'], ['a', 'b'], 'unexpected argument "b"'],
+  [['delete'], [''], 'the argument ID is empty'],
   [['delete'], ['a', '--lmit', '1'], 'bridge tokens delete has no flag --lmit – did you mean "limit"?'],
   [
     ['delete'],

@@ -1,4 +1,6 @@
 /** Runs the verbs of `bridge admin` that give the leader an order: to poll, retry a gap, read a day again, step down. */
+import { createCalendar } from '../../../core/calendar/calendar.ts'
+import { DAY_MS } from '../../../core/durations.ts'
 import { fieldsOf, printableText, requesterOf } from '../../client/lists.ts'
 import type { RefusalWords } from '../../client/refusal.ts'
 import { requestFlags, TARGET_HELP } from '../../client/target.ts'
@@ -15,8 +17,8 @@ interface Order {
   path: (word: string) => string
   /** What is printed when the leader took the order. */
   done: (answer: Record<string, unknown>) => string
-  /** What a 404 means. */
-  missing?: RefusalWords['missing']
+  /** What a 404 means; `nowMs`: the present, ms since 1970. */
+  missing?: (nowMs: number) => RefusalWords['missing']
 }
 
 /** Polls at once. */
@@ -37,22 +39,22 @@ export const retryGap = order({
   path: (id) => `gaps/${encodeURIComponent(id)}/retry`,
   done: ({ id }) =>
     `the leader tries to fill the gap ${printableText(id)} now; bridge status shows what came of it`,
-  missing: { message: 'refuses this', hint: 'bridge status lists the open gaps.' },
+  missing: () => ({ message: 'refuses this', hint: 'bridge status lists the open gaps.' }),
 })
 
 /** Reads a day again. */
 export const reconcile = order({
   name: 'reconcile',
   does: 'reads a business day from upstream again at once',
-  help: `  DATE is one of the last five business days whose releases are over, such as 2026-07-02.
+  help: `  DATE is one of the last five business days whose releases are over, as YYYY-MM-DD.
 Refused as retry-gap is, and where the plan pays for no reconciliations.`,
   word: 'DATE',
   path: (date) => `days/${encodeURIComponent(date)}/reconcile`,
   done: ({ date }) => `the leader reads ${printableText(date)} again; bridge report shows what came of it`,
-  missing: {
+  missing: (nowMs) => ({
     message: 'refuses this',
-    hint: 'Name one of the last five business days whose releases are over, such as 2026-07-02.',
-  },
+    hint: `Name one of the last five business days whose releases are over, such as ${lastBusinessDay(nowMs)}.`,
+  }),
 })
 
 /** Moves the lead. */
@@ -64,8 +66,16 @@ export const stepDown = order({
   done: ({ node }) => `${printableText(node)} has stepped down; bridge nodes shows who leads`,
 })
 
+/** The last business day before today, in London, without the corrections of a calendar file. */
+function lastBusinessDay(nowMs: number): string {
+  const { londonDate, isBusinessDay } = createCalendar()
+  // Noon, so that no change of clocks leads past a day.
+  let ms = Date.parse(`${londonDate(nowMs)}T12:00:00Z`) - DAY_MS
+  while (!isBusinessDay(londonDate(ms))) ms -= DAY_MS
+  return londonDate(ms)
+}
+
 function order({ name, does, help, word, path, done, missing }: Order): ReturnType<typeof command> {
-  const words = adminWords(`admin ${name}`, Object.keys(requestFlags), missing)
   return command(
     {
       name: `admin ${name}`,
@@ -77,6 +87,7 @@ ${TARGET_HELP}`,
       flags: requestFlags,
     },
     async ({ values: { json, ...target }, words: [given = ''] }, context) => {
+      const words = adminWords(`admin ${name}`, Object.keys(requestFlags), missing?.(context.clock.now()))
       const send = requesterOf(target, words, context)
       const answer = await send({ method: 'POST', path: `/v1/admin/${path(given)}` })
       if (json === true) context.stdout(JSON.stringify(answer))

@@ -10,8 +10,12 @@ import { type Paint, painter } from '../../terminal/text.ts'
 const words: RefusalWords = {
   help: 'bridge why --help lists the flags and arguments.',
   missing: {
-    message: 'does not have this event, or tells no journeys',
-    hint: 'ID is the id or the sequence of an event that is kept: bridge tail --json shows both. The bridge must be of this version.',
+    message: 'does not have this event',
+    hint: 'ID is the id or the sequence of an event that is kept: bridge tail --json shows both.',
+  },
+  noPath: {
+    message: 'tells no journeys',
+    hint: 'Check --url; the bridge there must have the role api in BRIDGE_ROLES, and be of this version.',
   },
 }
 

@@ -3,10 +3,16 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { adminCommand } from '../../../../src/cli/commands/admin/admin.ts'
+import { type Clock, systemClock } from '../../../../src/lifecycle/clock.ts'
 import { testContext } from '../../command-context.ts'
 
 /** Runs the verb against a server that answers this. */
 async function run(answer: [status: number, body: object], ...args: string[]) {
+  return runAt(systemClock, answer, ...args)
+}
+
+/** The same at the time of that clock. */
+async function runAt(clock: Clock, answer: [status: number, body: object], ...args: string[]) {
   const asked: unknown[] = []
   const server = createServer((request, response) => {
     let text = ''
@@ -23,7 +29,7 @@ async function run(answer: [status: number, body: object], ...args: string[]) {
   onTestFinished(() => void server.close())
   const { context, stdout, stderr } = testContext()
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const failure = await adminCommand([...args, '--url', url, '--token', 'any'], context).then(
+  const failure = await adminCommand([...args, '--url', url, '--token', 'any'], { ...context, clock }).then(
     () => null,
     (error: unknown) => error,
   )
@@ -77,6 +83,22 @@ test('the orders name what they are about in their path, and say what to look at
   const down = await run([200, { node: 'host:7' }], 'step-down')
   expect(down.asked.map((one) => (one as string[])[1])).toEqual(['/v1/admin/leader/step-down'])
   expect(down.stderr.join()).toContain('host:7 has stepped down')
+})
+
+test('a day that is refused gets the last business day as an example; an older bridge takes no such order', async () => {
+  const missing = { code: 'not_found', status: 404, detail: 'that day cannot be read again' }
+  for (const [now, example] of [
+    ['2026-07-07T09:00:00Z', '2026-07-06'],
+    ['2026-07-05T23:30:00Z', '2026-07-03'],
+    ['2026-12-29T09:00:00Z', '2026-12-24'],
+    ['2026-03-30T12:00:00Z', '2026-03-27'],
+  ] as const) {
+    const clock = { ...systemClock, now: () => Date.parse(now) }
+    const { failure } = await runAt(clock, [404, missing], 'reconcile', '2026-02-30')
+    expect(failure).toMatchObject({ hint: expect.stringContaining(`such as ${example}.`) })
+  }
+  const { failure } = await run([404, { ...missing, detail: 'there is no such path' }], 'retry-gap', 'mk1')
+  expect(failure).toMatchObject({ hint: expect.stringContaining('of this version') })
 })
 
 test('an order that is refused for now says why, and a missing argument is named', async () => {

@@ -35,8 +35,11 @@ const ANSWER = {
 async function run(...args: string[]) {
   const server = createServer((request, response) => {
     const has = request.url === '/v1/disclosures/guid%232/journey'
+    const detail = request.url?.includes('older')
+      ? 'there is no such path'
+      : 'no event has this id or sequence'
     response.writeHead(has ? 200 : 404, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(has ? ANSWER : { code: 'not_found', detail: 'there is no such event' }))
+    response.end(JSON.stringify(has ? ANSWER : { code: 'not_found', detail }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
@@ -44,7 +47,7 @@ async function run(...args: string[]) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const failure = await whyCommand([...args, '--url', url, '--token', 'a token'], context).then(
     () => null,
-    (error: unknown) => error as { code: string; hint: string },
+    (error: unknown) => error as { code: string; message: string; hint: string },
   )
   return { stdout, failure }
 }
@@ -66,6 +69,18 @@ test('bridge why prints each station with its London time and how long it took, 
 
 test('bridge why prints the answer with --json, and says what an unknown id means', async () => {
   expect(JSON.parse((await run('guid#2', '--json')).stdout.join())).toEqual(ANSWER)
-  const { failure } = await run('other')
-  expect(failure).toMatchObject({ code: 'failed', hint: expect.stringContaining('sequence') })
+  const { failure } = await run('0')
+  expect(failure).toMatchObject({
+    code: 'failed',
+    message: expect.stringMatching(/ does not have this event: no event has this id or sequence$/),
+    hint: 'ID is the id or the sequence of an event that is kept: bridge tail --json shows both.',
+  })
+  expect((await run('')).failure).toMatchObject({ code: 'usage', message: 'the argument ID is empty' })
+})
+
+test('bridge why says where the bridge knows no journeys', async () => {
+  expect((await run('of-an-older-bridge')).failure).toMatchObject({
+    message: expect.stringContaining('tells no journeys: there is no such path'),
+    hint: expect.stringContaining('of this version'),
+  })
 })
