@@ -18,6 +18,18 @@ export const journeyScans = [
 /** One of them. */
 export type JourneyScan = (typeof journeyScans)[number]
 
+/** A time in which no poll could leave; ms since 1970. */
+export interface PollHold {
+  fromMs: number
+  toMs: number
+}
+
+/** The last pause of polling that is over, and the last time in which the log could not be written; null: none is known. */
+export interface PollHolds {
+  pause: PollHold | null
+  outage: PollHold | null
+}
+
 /** What is kept of a journey. Times are lengths in ms, so that the text stays short. Absent: not known, or does not apply. */
 export interface KeptJourney {
   /** From when the request left to `recordedtime`, when its answer was read. */
@@ -30,6 +42,12 @@ export interface KeptJourney {
   scan?: JourneyScan
   /** Of a page scan: from its begin to when the request left. */
   scanMs?: number
+  /** Of a poll or a fill: from the start of a pause of polling before it, and from the end of that, to when the request left. */
+  pausedMs?: number
+  resumedMs?: number
+  /** The same of a time in which the log could not be written. */
+  outageMs?: number
+  writableMs?: number
   /** Upstream's clock minus ours when the item was published; absent where they differ by less than a second. */
   aheadMs?: number
   /** The span of the poll or scan that brought the item; absent where it was not traced. */
@@ -37,7 +55,10 @@ export interface KeptJourney {
 }
 
 /** The name of each length in the text. */
-const NAMES = { requestMs: 'sent', sincePollMs: 'poll', plannedMs: 'plan', scanMs: 'begun' } as const
+const NAMES = {
+  ...{ requestMs: 'sent', sincePollMs: 'poll', plannedMs: 'plan', scanMs: 'begun' },
+  ...{ pausedMs: 'paused', resumedMs: 'resumed', outageMs: 'outage', writableMs: 'writable' },
+} as const
 const AHEAD = 'ahead'
 const TRACE = 'trace'
 
@@ -72,6 +93,24 @@ export function readJourney(text: string): KeptJourney {
     ...(/^-?\d{1,15}$/.test(ahead) && { aheadMs: Number(ahead) }),
     ...(trace !== null && { trace }),
   }
+}
+
+/** What a journey keeps of these holds, for a request that left at `startedMs`. Those that ended before `sinceMs` are left out. */
+export function keptHolds({ pause, outage }: PollHolds, sinceMs: number, startedMs: number): KeptJourney {
+  const isOf = (hold: PollHold | null): hold is PollHold =>
+    hold !== null && hold.toMs > sinceMs && hold.fromMs < startedMs
+  return {
+    ...(isOf(pause) && { pausedMs: startedMs - pause.fromMs, resumedMs: startedMs - pause.toMs }),
+    ...(isOf(outage) && { outageMs: startedMs - outage.fromMs, writableMs: startedMs - outage.toMs }),
+  }
+}
+
+/** The holds that a journey keeps, of a request that left at `askedMs`. */
+export function readHolds(kept: KeptJourney, askedMs: number): PollHolds {
+  const { pausedMs, resumedMs, outageMs, writableMs } = kept
+  const hold = (fromMs: number | undefined, toMs: number | undefined): PollHold | null =>
+    fromMs === undefined || toMs === undefined ? null : { fromMs: askedMs - fromMs, toMs: askedMs - toMs }
+  return { pause: hold(pausedMs, resumedMs), outage: hold(outageMs, writableMs) }
 }
 
 /** Of a text only its trace; null where it has none. Quick for a text without one. */

@@ -4,6 +4,8 @@ import {
   journeyScans,
   journeyText,
   type KeptJourney,
+  keptHolds,
+  readHolds,
   readJourney,
   traceOfJourney,
   withAhead,
@@ -21,6 +23,7 @@ const someJourney: fc.Arbitrary<KeptJourney> = fc.record(
     plannedMs: length,
     scan: fc.constantFrom(...journeyScans),
     scanMs: length,
+    ...{ pausedMs: length, resumedMs: length, outageMs: length, writableMs: length },
     trace: fc.record({ traceId: digits(32), spanId: digits(16) }),
   },
   { requiredKeys: [] },
@@ -38,6 +41,15 @@ test('what a later build has added, and what is no length, is left out', () => {
   const text = 'trace=00-4bf9-01 sent=412 poll=-3 plan=soon scan=telepathy begun'
   expect(readJourney(text)).toEqual({ requestMs: 412 })
   expect(readJourney('')).toEqual({})
+})
+
+test('holds read back as they were, without those that were over or began later', () => {
+  const holds = { pause: { fromMs: 100, toMs: 190 }, outage: { fromMs: 50, toMs: 80 } }
+  const text = journeyText({ requestMs: 7, ...keptHolds(holds, 0, 200) })
+  expect(text).toBe('sent=7 paused=100 resumed=10 outage=150 writable=120')
+  expect(readHolds(readJourney(text), 200)).toEqual(holds)
+  expect(readHolds({}, 200)).toEqual({ pause: null, outage: null })
+  expect(keptHolds(holds, 80, 100)).toEqual({})
 })
 
 test('a clock that was set back makes no negative length', () => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isGap } from '../../src/core/event.ts'
-import { nextPollAtMs } from '../../src/ingest/machine/state.ts'
+import { nextPollAtMs } from '../../src/ingest/machine/next-poll.ts'
 import { World, type WorldOptions } from '../support/worlds/ingest-world.ts'
 import { burst } from '../support/worlds/world-upstream.ts'
 

@@ -16,11 +16,13 @@ export interface MadeRequest {
   result: PollResult
   /** The time to the next poll that was planned with it; null where it is no poll. */
   plannedMs: number | null
+  /** How long its answer took; null where that is not known. */
+  durationMs: number | null
 }
 
 /** The requests around an event. */
 export interface RequestsAround {
-  /** In order. Empty where none is kept one by one. */
+  /** In order; before the event only those that no polls followed of which sums are kept. Empty where none is kept one by one. */
   requests: readonly MadeRequest[]
   /** Polls, and those that failed, of which only sums by minute are kept: they may have been made at any time of it. */
   summed: { polls: number; failed: number }

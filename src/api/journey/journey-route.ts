@@ -53,7 +53,7 @@ const verdictSchema = z.object({
     .enum(spanCauses)
     .nullable()
     .describe(
-      'Why its longest span took so long. Of the wait for the request that found it: `planned`, `throttled`, `quota`, `refused`, `upstream_failing`, `upstream_late`, `no_leader`, `page_scan`, `overflow`, `gap`, `behind_cursor`, `unknown`; then the `answer` of upstream, the `commit`, the `replication` to this node, an `endpoint`. `null` where it is not late.',
+      'Why its longest span took so long. Of the wait for the request that found it: `planned`, `throttled`, `quota`, `refused`, `upstream_failing`, `upstream_late`, `no_leader`, `paused`, `log_unavailable`, `page_scan`, `overflow`, `gap`, `behind_cursor`, `unknown`; then the `answer` of upstream, the `commit`, the `replication` to this node, an `endpoint`. `null` where it is not late.',
     ),
   spanMs: z.number().nullable().describe('How long that span was, ms.'),
   totalMs: z.number().describe('From its time upstream to the reader at the end of that span, ms.'),

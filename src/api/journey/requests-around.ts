@@ -14,6 +14,7 @@ export function requestsAround(
   toMs: number,
 ): RequestsAround {
   const requests: MadeRequest[] = []
+  let summedToMs = 0
   const summed = { polls: 0, failed: 0 }
   let nearest: { distanceMs: number; aheadMs: number } | null = null
   for (const [key, { aheadMs, requests: single, minutes }] of rows) {
@@ -23,17 +24,19 @@ export function requestsAround(
     if (aheadMs !== null && distanceMs < (nearest?.distanceMs ?? Number.POSITIVE_INFINITY))
       nearest = { distanceMs, aheadMs }
     const leaderSinceMs = Number(key.split('-')[1])
-    for (const [atMs, purpose, result, , , plannedMs] of single) {
-      if (atMs <= toMs) requests.push({ atMs, leaderSinceMs, purpose, result, plannedMs })
+    for (const [atMs, purpose, result, , , plannedMs, durationMs] of single) {
+      if (atMs <= toMs) requests.push({ atMs, leaderSinceMs, purpose, result, plannedMs, durationMs })
     }
     for (const { minuteMs, purpose, results } of minutes) {
-      if (minuteMs + MINUTE_MS < fromMs || minuteMs > toMs) continue
       if (purpose !== 'poll' && purpose !== 'probe') continue
+      if (minuteMs <= fromMs) summedToMs = Math.max(summedToMs, Math.min(minuteMs + MINUTE_MS, fromMs))
+      if (minuteMs + MINUTE_MS < fromMs || minuteMs > toMs) continue
       const all = Object.values(results).reduce((sum, count) => sum + count, 0)
       summed.polls += all
       summed.failed += all - (results.new ?? 0) - (results.empty ?? 0)
     }
   }
-  requests.sort((one, other) => one.atMs - other.atMs)
-  return { requests, summed, aheadMs: nearest?.aheadMs ?? null }
+  const followed = requests.filter(({ atMs }) => atMs >= summedToMs)
+  followed.sort((one, other) => one.atMs - other.atMs)
+  return { requests: followed, summed, aheadMs: nearest?.aheadMs ?? null }
 }

@@ -1,7 +1,9 @@
 /** Divides the way of an event into the spans of time between its stations, each with the reason why it took so long. */
+import { type PollHolds, readHolds } from '../../archive/journeys.ts'
 import { durationWords } from '../../core/durations.ts'
 import { type JourneyEndpoint, type JourneyFacts, publishedMs, requestedMs } from './journey-facts.ts'
-import { isGood, isPollRequest, type PollWait, pollWait, type WaitCause, waitCauses } from './poll-wait.ts'
+import { longestHold } from './poll-holds.ts'
+import { type PollWait, pollAnsweredAt, pollWait, type WaitCause, waitCauses } from './poll-wait.ts'
 
 /** Why a span took as long as it did. */
 export const spanCauses = [...waitCauses, 'answer', 'commit', 'replication', 'endpoint'] as const
@@ -63,7 +65,8 @@ function findingSpans(facts: JourneyFacts, askedMs: number): JourneySpans {
   if (foundBy === 'fill')
     return kept?.scan === 'gap_retry' ? gapSpans(facts, askedMs) : fillSpans(facts, askedMs)
   const { sincePollMs, plannedMs } = kept ?? {}
-  const wait = pollWait({ publishedMs: fromMs, askedMs, sincePollMs, plannedMs, around })
+  const holds = holdsOf(facts, askedMs)
+  const wait = pollWait({ publishedMs: fromMs, askedMs, sincePollMs, plannedMs, holds, around })
   return { spans: [{ ...wait, fromMs, toMs: askedMs, end }], wait }
 }
 
@@ -78,17 +81,23 @@ function fillSpans(facts: JourneyFacts, askedMs: number): JourneySpans {
   const { kept, around } = facts
   const fromMs = publishedMs(facts)
   const begunMs = kept?.scanMs === undefined ? askedMs : askedMs - kept.scanMs
-  const overflowed = around?.requests.findLast(
-    (one) => isPollRequest(one) && isGood(one) && one.atMs <= begunMs,
-  )
-  const leftMs = overflowed?.atMs ?? begunMs
-  const wait = pollWait({ ...WITHOUT_POLL, publishedMs: fromMs, askedMs: leftMs, around })
+  const leftMs = pollAnsweredAt(around?.requests ?? [], begunMs)?.atMs ?? begunMs
+  const holds = holdsOf(facts, askedMs)
+  const wait = pollWait({ ...WITHOUT_POLL, publishedMs: fromMs, askedMs: leftMs, holds, around })
+  const filledMs = Math.max(fromMs, leftMs)
+  const hold = longestHold(holds, filledMs, askedMs)
   const because = 'more had come than fits on a page, and the pages behind it were read one after the other'
+  const why =
+    hold !== null && 2 * hold.coveredMs >= askedMs - filledMs ? hold : { cause: 'overflow' as const, because }
   const spans: JourneySpan[] = [
     { ...wait, fromMs, toMs: leftMs, end: THIS_NODE },
-    { cause: 'overflow', because, fromMs: Math.max(fromMs, leftMs), toMs: askedMs, end: THIS_NODE },
+    { ...why, fromMs: filledMs, toMs: askedMs, end: THIS_NODE },
   ]
   return { spans, wait }
+}
+
+function holdsOf({ kept }: JourneyFacts, askedMs: number): PollHolds {
+  return readHolds(kept ?? {}, askedMs)
 }
 
 const WITHOUT_POLL = { sincePollMs: undefined, plannedMs: undefined } as const

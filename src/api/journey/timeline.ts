@@ -1,8 +1,8 @@
 /** Tells the way of an event as a timeline: what happened, when, and how long after the station before it. */
 import { durationWords } from '../../core/durations.ts'
-import type { JourneyEndpoint, JourneyFacts, MadeRequest } from './journey-facts.ts'
+import type { JourneyEndpoint, JourneyFacts } from './journey-facts.ts'
 import { publishedMs, requestedMs } from './journey-facts.ts'
-import { isGood, type PollWait } from './poll-wait.ts'
+import { isGood, type KnownPoll, type PollWait } from './poll-wait.ts'
 import { NOT_KEPT } from './verdict.ts'
 
 /** The stations of an event. */
@@ -72,13 +72,13 @@ function publishedText({ kind, aheadMs }: JourneyFacts): string {
   return `${what} Upstream’s clock was ${durationWords(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} ours.`
 }
 
-function pollBefore({ atMs, result, plannedMs }: MadeRequest): TimelineEntry {
+function pollBefore({ atMs, result, plannedMs }: KnownPoll): TimelineEntry {
   const next = plannedMs === null ? '' : ` The next was planned ${durationWords(plannedMs)} later.`
   const how = isGood({ result }) ? 'was good' : `ended with ${result}`
   return { step: 'poll_before', atMs, afterMs: null, text: `The last poll before it ${how}.${next}` }
 }
 
-function pollMissed({ atMs, result }: MadeRequest, startMs: number): TimelineEntry {
+function pollMissed({ atMs, result }: KnownPoll, startMs: number): TimelineEntry {
   const text = isGood({ result })
     ? 'A poll that could have seen it: the answer was without it.'
     : `A poll that could have seen it: it ended with ${result}.`

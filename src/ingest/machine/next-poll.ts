@@ -1,8 +1,8 @@
-/** Plans when the next poll is made. */
+/** Plans and says when the next poll is made. */
 import { MINUTE_MS } from '../../core/durations.ts'
 import type { Situation } from '../../governor/schedule/planner.ts'
 import { skewsMs } from './present.ts'
-import type { StepContext } from './state.ts'
+import type { IngestState, StepContext } from './state.ts'
 
 /** The input for planning the next poll. */
 export function situationOf(context: StepContext): Situation {
@@ -34,4 +34,16 @@ export function isOtherClock({ state }: StepContext): boolean {
 export function correctNextPoll(context: StepContext, polledMs: number): void {
   const { nextPollMs } = context.state
   context.state.nextPollMs = Math.min(nextPollMs, planNextPoll(context, polledMs))
+}
+
+/**
+ * When the next poll is due, ms since 1970; null where this process does not poll, or polling is paused. A page scan may
+ * delay it.
+ */
+export function nextPollAtMs({
+  nextPollMs,
+  blockedUntilMs,
+  pausedSinceMs,
+}: Pick<IngestState, 'nextPollMs' | 'blockedUntilMs' | 'pausedSinceMs'>): number | null {
+  return nextPollMs === 0 || pausedSinceMs !== null ? null : Math.max(nextPollMs, blockedUntilMs)
 }

@@ -1,4 +1,5 @@
 /** Defines the state, the inputs and the actions of the poller's state machine. */
+import type { PollHolds } from '../../archive/journeys.ts'
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import type { ParsedItem } from '../../core/disclosure.ts'
 import type { GapCause } from '../../core/event.ts'
@@ -194,6 +195,8 @@ export interface IngestState {
   blockedUntilMs: number
   /** Since when an operator has paused polling, ms since 1970; null while polling goes on. Not of the head: see ADR 0023. */
   pausedSinceMs: number | null
+  /** What polls waited for, our clock: the journey of an item tells it. */
+  holds: PollHolds
   /** Upstream rejected the cursor of the poll: the next request gets a new one. */
   cursorRefused: boolean
   /** When a request without the cursor was last made instead of a poll that fails, our clock; 0 before. */
@@ -268,18 +271,21 @@ export type OrderRefusal =
   | { why: 'paused' | 'unknown' | 'over_budget' }
   | { why: 'quota' | 'throttled' | 'no_answer_yet'; untilMs: number }
 
-/** What can happen to the machine; `nowMs` is our clock, ms since 1970. */
+/**
+ * What can happen to the machine; `nowMs` is our clock, ms since 1970. `sinceMs` of a claim or a failed write: since when it
+ * was tried; absent of a claim that succeeded at once, and of the write for a request.
+ */
 export type Input = { nowMs: number } & (
   | { type: 'started' }
   | { type: 'elected' }
-  | { type: 'claimed'; writer: WriterState }
+  | { type: 'claimed'; writer: WriterState; sinceMs?: number }
   | { type: 'replicated' }
   | { type: 'woke' }
   | { type: 'answered'; answer: PageOutcome; spentMs: number; ledger: Ledger }
   | { type: 'unsent'; purpose: Purpose; spentMs: number; ledger: Ledger }
   | { type: 'committed'; writer: WriterState }
   | { type: 'proxied'; outcome: FundOutcome; spentMs: number; ledger: Ledger }
-  | { type: 'broke'; code: 'unknown' | 'fenced' }
+  | { type: 'broke'; code: 'unknown' | 'fenced'; sinceMs?: number }
   | { type: 'lost' }
   | { type: 'pause_set'; sinceMs: number | null }
   | { type: 'ordered'; order: Order }
@@ -324,18 +330,6 @@ export const HOLD_MS = 2000
 /** A fill starts this long before the last clean poll, because items are not inserted in order of time; ms. */
 export const FILL_MARGIN_MS = 15 * 60_000
 
-/**
- * When the next poll is due, ms since 1970; null where this process does not poll, or polling is paused. A page scan may
- * delay it.
- */
-export function nextPollAtMs({
-  nextPollMs,
-  blockedUntilMs,
-  pausedSinceMs,
-}: Pick<IngestState, 'nextPollMs' | 'blockedUntilMs' | 'pausedSinceMs'>): number | null {
-  return nextPollMs === 0 || pausedSinceMs !== null ? null : Math.max(nextPollMs, blockedUntilMs)
-}
-
 /** True where this process leads, since `sinceMs`, and has read what the writer before it left. */
 export function isInformed({ head }: Pick<IngestState, 'head'>, sinceMs: number | null): sinceMs is number {
   return sinceMs !== null && head.epoch !== ''
@@ -375,6 +369,7 @@ export function initialState(): IngestState {
     endedEarly: false,
     blockedUntilMs: 0,
     pausedSinceMs: null,
+    holds: { pause: null, outage: null },
     cursorRefused: false,
     probedMs: 0,
     backfillRetryMs: 0,

@@ -4,6 +4,7 @@
  */
 import { backoffMs } from '../../core/backoff.ts'
 import type { DayWalk } from '../../core/calendar/day-record.ts'
+import { MINUTE_MS } from '../../core/durations.ts'
 import type { Head } from '../writer-state/head.ts'
 import type { WriterState } from '../writer-state/rows.ts'
 import { onProxied, refund } from './failure.ts'
@@ -54,10 +55,10 @@ const campaign = (context: StepContext): void => {
 
 /** The state of a process that does not lead any more. */
 const leave = (context: StepContext): void => {
-  const { lastGoodPollMs, pausedSinceMs, ...state } = context.state
+  const { lastGoodPollMs, pausedSinceMs, holds, ...state } = context.state
   const { skewMs, hasDate, newest, sightings, sightingSkewMs } = state
   const clocks = { skewMs, hasDate, newest, sightings, sightingSkewMs }
-  context.state = { ...initialState(), lastGoodPollMs, pausedSinceMs, ...clocks }
+  context.state = { ...initialState(), lastGoodPollMs, pausedSinceMs, holds, ...clocks }
   context.actions.push({ type: 'abandon' })
 }
 
@@ -65,17 +66,19 @@ const claim = (context: StepContext): void => {
   const { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow } = context.state
   const { blockedUntilMs, failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries } =
     context.state
-  const { quotaDrift, hasDate, newest, sightings, sightingSkewMs, pausedSinceMs } = context.state
+  const { quotaDrift, hasDate, newest, sightings, sightingSkewMs, pausedSinceMs, holds } = context.state
   const failures = { failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries, quotaDrift }
   const clocks = { skewMs, hasDate, newest, sightings, sightingSkewMs }
   const asFarAsKnown = { head, ledger, lastGoodPollMs, ...clocks, upstream, brokenInARow, refusedInARow }
-  const kept = { ...asFarAsKnown, ...failures, blockedUntilMs, pausedSinceMs }
+  const kept = { ...asFarAsKnown, ...failures, blockedUntilMs, pausedSinceMs, holds }
   context.state = { ...initialState(), ...kept, name: 'claiming' }
   context.actions.push({ type: 'abandon' }, { type: 'claim' })
 }
 
-const takeOver: Cell<'claimed'> = (context, { writer }) => {
+const takeOver: Cell<'claimed'> = (context, { writer, sinceMs }) => {
   const { head, ledger } = writer
+  const isAfterOutage = sinceMs !== undefined || context.state.brokenInARow > 0
+  if (isAfterOutage) noteOutage(context, sinceMs ?? context.nowMs, context.nowMs)
   // The clock of the process before this one may have been ahead of ours.
   const backMs = Math.max(0, (head.lastSpendMs ?? 0) - context.nowMs)
   const claimed = {
@@ -118,12 +121,22 @@ const beginPolling = (context: StepContext): void => {
 }
 
 /** After a failed write the next claim reads what is durable. A fenced writer campaigns again. */
-const breakDown: Cell<'broke'> = (context, { code }) => {
+const breakDown: Cell<'broke'> = (context, { code, sinceMs }) => {
   if (code === 'fenced') return campaign(context)
+  const fromMs = sinceMs ?? context.state.request?.startedMs ?? context.nowMs
   claim(context)
   context.state.brokenInARow += 1
   const waitMs = backoffMs(context.state.brokenInARow, BROKEN, context.config.chance)
   context.state.blockedUntilMs = Math.max(context.state.blockedUntilMs, context.nowMs + waitMs)
+  noteOutage(context, fromMs, context.nowMs + waitMs)
+}
+
+/** The log could not be written between these times. Outages that are hardly apart are one. */
+function noteOutage({ state }: StepContext, fromMs: number, toMs: number): void {
+  const { outage } = state.holds
+  const isSame = outage !== null && fromMs - outage.toMs < MINUTE_MS
+  const whole = isSame ? { fromMs: outage.fromMs, toMs: Math.max(outage.toMs, toMs) } : { fromMs, toMs }
+  state.holds = { ...state.holds, outage: whole }
 }
 
 const release = (context: StepContext): void => {
@@ -175,6 +188,8 @@ const settle: Cell<'committed'> = (context, { writer }) => {
 
 /** Any process notes it, so that one that takes over later sends nothing either. */
 const notePause: Cell<'pause_set'> = (context, { sinceMs }) => {
+  const { pausedSinceMs: fromMs, holds } = context.state
+  if (fromMs !== null) context.state.holds = { ...holds, pause: { fromMs, toMs: context.nowMs } }
   context.state.pausedSinceMs = sinceMs
 }
 

@@ -254,10 +254,11 @@ export class Poller {
     const signal = this.#newScope()
     const term = this.#term
     if (term === null) throw new Error('the poller cannot claim the log: it does not lead')
+    const sinceMs = this.#nowMs()
     this.#start(signal, async () => {
       for (let attempt = 1; ; attempt++) {
         const input = await this.#tryClaim(term, signal, attempt)
-        if (input !== 'retry') return input
+        if (input !== 'retry') return input === null || attempt === 1 ? input : { ...input, sinceMs }
         await sleep(this.#parts.clock, CLAIM_RETRY_MS, signal)
       }
     })
@@ -353,7 +354,7 @@ export class Poller {
       } catch (error) {
         const broke = this.#brokenBy(error, writer)
         observer.commitBroke(broke.code, queued, this.#nowMs() - startMs)
-        return broke
+        return { ...broke, sinceMs: startMs }
       }
     })
   }

@@ -3,10 +3,12 @@ import type { MadeRequest } from '../../../src/api/journey/journey-facts.ts'
 import { pollWait, type WaitFacts } from '../../../src/api/journey/poll-wait.ts'
 
 const LED_MS = -3_600_000
+const NONE = { pause: null, outage: null }
 
 /** A request so long after the item was published, which is at 0. */
 function made(atMs: number, parts: Partial<MadeRequest> = {}): MadeRequest {
-  return { atMs, leaderSinceMs: LED_MS, purpose: 'poll', result: 'empty', plannedMs: 60_000, ...parts }
+  const about = { leaderSinceMs: LED_MS, purpose: 'poll', result: 'empty', plannedMs: 60_000 } as const
+  return { atMs, ...about, durationMs: 100, ...parts }
 }
 
 function waitOf(requests: readonly MadeRequest[], facts: Partial<WaitFacts> = {}) {
@@ -15,6 +17,7 @@ function waitOf(requests: readonly MadeRequest[], facts: Partial<WaitFacts> = {}
     askedMs: 50_000,
     sincePollMs: 60_000,
     plannedMs: 60_000,
+    holds: NONE,
     around: { requests, summed: { polls: 0, failed: 0 }, aheadMs: 0 },
     ...facts,
   })
@@ -41,7 +44,8 @@ describe('the wait for the poll that found an item', () => {
     expect(wait).toMatchObject({ cause, missed: [missed] })
     expect(wait.because).toContain(word)
     expect(wait.because).toContain('1 of 1 poll after its time')
-    expect(waitOf([made(-10_100, { result }), made(50_000)])).toMatchObject({ cause, missed: [] })
+    const failed = [made(-10_100, { result }), made(50_000)]
+    expect(waitOf(failed, { sincePollMs: 70_000 })).toMatchObject({ cause, missed: [] })
   })
 
   test('after a good poll without it was upstream’s, also where polls are kept as sums', () => {
@@ -76,7 +80,88 @@ describe('the wait for the poll that found an item', () => {
     expect(waitOf([], nothing).because).toBe('no poll was made for 50 s, and why is not kept')
   })
 
+  test('after a failed poll before it names the answer before what came of it', () => {
+    const failed = made(-10_100, { result: 'throttled' })
+    expect(waitOf([failed], { sincePollMs: 70_000 }).because).toBe(
+      'upstream throttled the bridge: it answered the poll before it with 429, and the next one waited',
+    )
+  })
+
   test('by the event alone is explained long after the requests are gone', () => {
     expect(waitOf([], { around: null })).toMatchObject({ cause: 'planned' })
   })
+})
+
+describe('where polls are kept as sums', () => {
+  const summed = { polls: 90, failed: 0 }
+  const old = made(-6 * 3_600_000, { result: 'throttled' })
+
+  test('the poll before is the one that the event keeps, never one of hours before', () => {
+    const facts = { askedMs: 9000, sincePollMs: 9500, plannedMs: 8000 }
+    const wait = waitOf([old], { ...facts, around: { requests: [old], summed, aheadMs: 0 } })
+    expect(wait).toMatchObject({ cause: 'planned', missed: [] })
+    expect(wait.before).toMatchObject({ atMs: -500, result: 'empty', plannedMs: 8000 })
+    expect(wait.because).toBe('polls were planned every 8 s then')
+  })
+
+  test('a poll that missed the item is shown when it was answered', () => {
+    const around = { requests: [], summed, aheadMs: 0 }
+    const wait = waitOf([], { sincePollMs: 1000, plannedMs: 1000, around })
+    expect(wait).toMatchObject({ cause: 'upstream_late', before: null, missed: [{ atMs: 49_000 }] })
+  })
+
+  test('without a kept poll no poll is said to be missing', () => {
+    const around = { requests: [], summed, aheadMs: 0 }
+    const wait = waitOf([], { sincePollMs: undefined, plannedMs: undefined, around })
+    expect(wait).toMatchObject({ cause: 'unknown', because: expect.stringContaining('only sums by minute') })
+  })
+
+  test('a later poll that failed is the one before', () => {
+    const failed = made(-5000, { result: 'timeout' })
+    expect(waitOf([old, failed])).toMatchObject({ cause: 'upstream_failing', before: failed })
+  })
+})
+
+describe.each([
+  ['pause', 'paused', 'an operator had paused polling'],
+  ['outage', 'log_unavailable', 'the log could not be written'],
+] as const)('a wait with a %s', (kind, cause, words) => {
+  const held = (fromMs: number, toMs: number) => ({ ...NONE, [kind]: { fromMs, toMs } })
+
+  test('that made the poll later than planned is explained by it', () => {
+    const wait = waitOf([], { sincePollMs: 52_000, plannedMs: 1000, holds: held(-1500, 49_000) })
+    expect(wait).toMatchObject({ cause, because: expect.stringContaining(words) })
+    expect(wait.because).toContain('for 49 s of the wait')
+  })
+
+  test('in the planned interval is explained by the plan', () => {
+    expect(waitOf([], { holds: held(1000, 40_000) })).toMatchObject({ cause: 'planned' })
+  })
+
+  test('that was longer than what failed after it, or than a new leader took, is explained by it', () => {
+    const missed = made(45_000, { result: 'timeout' })
+    const facts = { sincePollMs: 52_000, plannedMs: 1000, holds: held(-1500, 44_900) }
+    expect(waitOf([missed], facts)).toMatchObject({ cause, missed: [missed] })
+    const elected = made(45_000, { result: 'timeout', leaderSinceMs: 40_000 })
+    expect(waitOf([elected], facts)).toMatchObject({ cause })
+    expect(waitOf([missed], { ...facts, holds: held(-1500, 2000) })).toMatchObject({
+      cause: 'upstream_failing',
+    })
+  })
+
+  test('long after a good poll without the item was for it, shortly after it for upstream', () => {
+    const missed = made(5000)
+    const facts = { sincePollMs: 44_900, plannedMs: 1000 }
+    expect(waitOf([missed], { ...facts, holds: held(7500, 49_900) })).toMatchObject({ cause })
+    const late = made(40_000)
+    const short = { sincePollMs: 9900, plannedMs: 1000, holds: held(43_000, 49_900) }
+    expect(waitOf([late], short)).toMatchObject({ cause: 'upstream_late' })
+  })
+})
+
+test('a poll whose page the log could not store does not show that upstream was late', () => {
+  const unstored = made(45_000, { result: 'new', plannedMs: 60_000 })
+  const holds = { ...NONE, outage: { fromMs: 45_110, toMs: 46_200 } }
+  const wait = waitOf([made(-15_000), unstored], { askedMs: 46_300, sincePollMs: 1200, holds })
+  expect(wait).toMatchObject({ cause: 'planned', missed: [] })
 })

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest'
 import type { JourneyFacts, MadeRequest } from '../../../src/api/journey/journey-facts.ts'
 import { spansOf } from '../../../src/api/journey/segments.ts'
 import { journeyVerdict } from '../../../src/api/journey/verdict.ts'
+import type { KeptJourney } from '../../../src/archive/journeys.ts'
 
 const poll = (atMs: number): MadeRequest => ({
-  ...{ atMs, leaderSinceMs: -9e6, purpose: 'poll', result: 'new', plannedMs: 5000 },
+  ...{ atMs, leaderSinceMs: -9e6, purpose: 'poll', result: 'new', plannedMs: 5000, durationMs: 100 },
 })
 
 /** An announcement of moment 0 that was held after 9 s. */
@@ -37,6 +38,25 @@ test('a fill took the time after the poll whose page was full, which did not mis
     ['replication', 9210, 9215],
   ])
   expect(journeyVerdict(facts({}), spans)).toMatchObject({ late: true, cause: 'overflow', spanMs: 6100 })
+})
+
+test('a fill after a pause waited for that, and one that was interrupted by it too', () => {
+  const poll2 = { ...poll(2900), plannedMs: 1000 }
+  const around = { requests: [poll(-2100), poll2], summed: { polls: 0, failed: 0 }, aheadMs: 0 }
+  const paused = (parts: KeptJourney) =>
+    facts({ kept: { requestMs: 200, scan: 'fill', scanMs: 6000, ...parts }, timeMs: -90_000, around })
+  const before = spansOf(paused({ pausedMs: 100_000, resumedMs: 6200 }), 10_000).spans
+  expect(before.slice(0, 2).map(({ cause }) => cause)).toEqual(['upstream_late', 'overflow'])
+  const alone = { ...around, requests: [poll(-95_000), poll2] }
+  const after = spansOf({ ...paused({ pausedMs: 100_000, resumedMs: 6200 }), around: alone }, 10_000).spans
+  expect(after.slice(0, 2).map(({ cause }) => cause)).toEqual(['paused', 'overflow'])
+  const amid = spansOf({ ...paused({ pausedMs: 5000, resumedMs: 100 }), around: alone }, 10_000).spans
+  expect(amid[1]).toMatchObject({ cause: 'paused', fromMs: 2900, toMs: 9000 })
+})
+
+test('a fill is never counted from a poll of hours before, of which it is not known that it overflowed', () => {
+  const around = { requests: [poll(-6 * 3_600_000)], summed: { polls: 90, failed: 0 }, aheadMs: 0 }
+  expect(spansOf(facts({ around }), 10_000).spans[1]).toMatchObject({ cause: 'overflow', fromMs: 3000 })
 })
 
 test.each([

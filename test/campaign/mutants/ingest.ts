@@ -147,8 +147,8 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'pause-forgotten-with-the-lead',
     file: machine('step'),
-    before: 'context.state = { ...initialState(), lastGoodPollMs, pausedSinceMs, ...clocks }',
-    after: 'context.state = { ...initialState(), lastGoodPollMs, ...clocks }',
+    before: 'context.state = { ...initialState(), lastGoodPollMs, pausedSinceMs, holds, ...clocks }',
+    after: 'context.state = { ...initialState(), lastGoodPollMs, holds, ...clocks }',
     breaks: 'A pause holds over each change of the lead.',
     killedBy: orderTest('a leader that steps down campaigns again, and keeps a pause'),
   },
