@@ -150,7 +150,7 @@ function withExactNumbers(text: string): unknown {
   const keepDigits = (_name: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
     if (typeof value !== 'number') return value
     const exact = decimalOf(source)
-    return exact === decimalOf(String(value)) ? value : new ExactNumber(exact)
+    return exact === decimalOf(value.toString()) ? value : new ExactNumber(exact)
   }
   return JSON.parse(text, keepDigits)
 }
