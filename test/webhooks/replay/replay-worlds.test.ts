@@ -23,7 +23,8 @@ const shaky: Script = (attempt) =>
 test('after a durable replay each of its events is sent once more or has a dead-delivery record, despite any faults', async () => {
   let replayed = 0
   await fc.assert(
-    fc.asyncProperty(fc.nat(), async (seed) => {
+    // Without the bias to small numbers, which plays the same few worlds again and again.
+    fc.asyncProperty(fc.noBias(fc.nat()), async (seed) => {
       const chance = seededChance(seed)
       const filter = chance.pick([{}, { fcaCategories: ['FR'] }])
       const world = new WebhookWorld({
@@ -93,7 +94,7 @@ test('after a durable replay each of its events is sent once more or has a dead-
       expect([...world.rows.keys()].filter((key) => key.includes('/replay/'))).toEqual([])
       replayed += wanted.length
     }),
-    { numRuns: Number(process.env.WORLDS ?? 12) },
+    { numRuns: Number(process.env.WORLDS ?? 30) },
   )
   expect(replayed).toBeGreaterThan(20)
 })
