@@ -134,7 +134,7 @@ describe.skipIf(!canHaveSmallDisk())('webhook deliveries on a full disk', () => 
       (code) => code !== null,
     )
     expect(await ended.finally(() => refused.stop())).toBe(1)
-    expect(refused.stderr()).toContain('The disk is full; free space')
+    expect(refused.stderr()).toContain('The disk is full: free space')
     disk.makeRoom()
     bridge = await start()
     const owed = await delivered()
