@@ -133,7 +133,7 @@ function canonicalJson(value: unknown): string {
   return `{${members.join(',')}}`
 }
 
-/** Of every text with a number that a double cannot hold: 15 digits and usual exponents always fit. */
+/** Matches every text with a number that a double cannot hold: 15 digits and usual exponents always fit. */
 const MAYBE_INEXACT = /[\d.]{16}|\d[eE][+-]?\d{3}/
 
 /** A number that a double does not hold, as its digits and a power of ten. */
@@ -148,22 +148,27 @@ class ExactNumber {
 /** The value of the JSON text, with an `ExactNumber` in place of each number that lost digits when it was parsed. */
 function withExactNumbers(text: string): unknown {
   const keepDigits = (_name: string, value: unknown, { source = '' }: { source?: string } = {}): unknown => {
-    if (typeof value !== 'number') return value
+    if (typeof value !== 'number' || !MAYBE_INEXACT.test(source)) return value
     const exact = decimalOf(source)
     return exact === decimalOf(value.toString()) ? value : new ExactNumber(exact)
   }
   return JSON.parse(text, keepDigits)
 }
 
-/** The same text for every way to write a number: its digits without zeros at the ends, and the power of ten of the last. */
+/**
+ * The same text for every way to write a number: its digits without zeros at the ends, and the power of ten of the last. One
+ * with an exponent of more than 15 digits stays as it is written.
+ */
 function decimalOf(text: string): string {
   const [, sign, whole = '', fraction = '', exponent = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]\+?(-?\d+))?$/.exec(text) ?? []
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]\+?(-?\d{1,15}))?$/.exec(text) ?? []
+  if (whole === '') return text
   const digits = `${whole}${fraction}`.replace(/^0+/, '')
-  const significant = digits.replace(/0+$/, '')
-  if (significant === '') return whole === '' ? text : '0'
-  const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(digits.length - significant.length)
-  return `${sign}${significant}e${power}`
+  // Not by a regular expression: the zeros of a long number would be read over and over.
+  let end = digits.length
+  while (digits[end - 1] === '0') end -= 1
+  if (end === 0) return '0'
+  return `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`
 }
 
 function shallowerThan(value: unknown, levels: number): boolean {
