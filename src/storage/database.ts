@@ -75,8 +75,6 @@ const CHECKPOINT_PAGES = 2000
 const CACHE_KIB = 32 * 1024
 /** Of a file beside the log, which is mostly written: a larger cache would only grow with the file. */
 export const SMALL_CACHE_KIB = 8 * 1024
-/** The path of a database that has no file. */
-const MEMORY = ':memory:'
 
 /** Pages that a copy reads in one step: all of them, so that it shows one moment and no writer makes it start again. */
 const ALL_PAGES = 2 ** 31 - 1
@@ -106,11 +104,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     return fault
   }
   const raw = guarded(faultOf, () => new DatabaseSync(options.path, { timeout: 5000 }))
-  const isInPlace = watched(options.path)
-  const requireInPlace = (): void => {
-    if (!isInPlace()) throw removed(options.path)
-  }
-  const db = wrapped({ raw, faultOf, requireInPlace })
+  const db = wrapped({ raw, faultOf, requireInPlace: placeOf(options.path) })
   try {
     // Only a new file takes it, and an older one would be written to.
     const isNew = db.prepareTuples<readonly [number]>('PRAGMA page_count').get()?.[0] === 0
@@ -188,24 +182,32 @@ export function checkDatabase(db: Database): void {
   throw new BridgeError('log_damaged', `the database contradicts itself: ${found}`, { hint: DAMAGED.hint })
 }
 
-/** Whether the path still names the file that it names now; SQLite itself compares the inode too, where it has no WAL. */
-function watched(path: string): () => boolean {
-  const look = () => (path === MEMORY ? undefined : statSync(path, { throwIfNoEntry: false }))
-  const opened = look()
+/**
+ * Gives a function that throws where the path does not name the same file any more. SQLite itself compares the inode so, but
+ * not where it has a write-ahead log. A database without a file never has a place.
+ */
+function placeOf(path: string): () => void {
+  const opened = identityOf(path)
   return () => {
-    const now = look()
-    return now?.ino === opened?.ino && now?.dev === opened?.dev
+    if (identityOf(path) === opened) return
+    throw new BridgeError(
+      'log_unavailable',
+      `${path} was deleted or replaced while this process has it open`,
+      {
+        hint: 'Nothing more is written. If the file was moved, move it back: the process then continues by itself. If it was deleted, its events can be read over the API until this process ends; stop it then, and put the last good backup back with bridge restore.',
+      },
+    )
   }
 }
 
-function removed(path: string): BridgeError {
-  return new BridgeError(
-    'log_unavailable',
-    `${path} was deleted or replaced while this process has it open`,
-    {
-      hint: 'Nothing more is written. If the file was moved, move it back: the process then continues by itself. If it was deleted, its events can be read over the API until this process ends; stop it then, and put the last good backup back with bridge restore.',
-    },
-  )
+/** Device and inode; null where there is no file, or it cannot be looked at. */
+function identityOf(path: string): string | null {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    return stats === undefined ? null : `${stats.dev} ${stats.ino}`
+  } catch {
+    return null
+  }
 }
 
 interface Opened {

@@ -7,25 +7,33 @@ export const holdCauses = ['paused', 'log_unavailable'] as const
 /** One of them. */
 export type HoldCause = (typeof holdCauses)[number]
 
-/** The hold that covers most of a wait. */
-export interface LongestHold {
+/** The cause of a wait, and the clause that follows "because". */
+export interface HoldReason {
   cause: HoldCause
   because: string
-  /** How much of the wait it covers, ms. */
-  coveredMs: number
 }
 
-/** The hold that covers most of the time between these two; null where none covers any. */
-export function longestHold({ pause, outage }: PollHolds, fromMs: number, toMs: number): LongestHold | null {
+/**
+ * The hold that covers most of the time between these two, where that is at least half of what is to be explained; null where
+ * none does. `explainedMs`: by default all of that time.
+ */
+export function explainingHold(
+  { pause, outage }: PollHolds,
+  fromMs: number,
+  toMs: number,
+  explainedMs = toMs - fromMs,
+): HoldReason | null {
   const pausedMs = coveredMs(pause, fromMs, toMs)
   const unwritableMs = coveredMs(outage, fromMs, toMs)
-  if (Math.max(pausedMs, unwritableMs) <= 0) return null
-  if (pausedMs >= unwritableMs) {
-    const because = `an operator had paused polling for ${durationWords(pausedMs)} of the wait`
-    return { cause: 'paused', because, coveredMs: pausedMs }
-  }
-  const because = `the log could not be written for ${durationWords(unwritableMs)} of the wait, and no poll leaves without it`
-  return { cause: 'log_unavailable', because, coveredMs: unwritableMs }
+  const mostMs = Math.max(pausedMs, unwritableMs)
+  if (mostMs <= 0 || 2 * mostMs < explainedMs) return null
+  const words = durationWords(mostMs)
+  return pausedMs === mostMs
+    ? { cause: 'paused', because: `an operator had paused polling for ${words} of the wait` }
+    : {
+        cause: 'log_unavailable',
+        because: `the log could not be written for ${words} of the wait, and no poll leaves without it`,
+      }
 }
 
 function coveredMs(hold: PollHold | null, fromMs: number, toMs: number): number {

@@ -3,7 +3,7 @@ import type { PollHolds } from '../../archive/journeys.ts'
 import { durationWords, SECOND_MS } from '../../core/durations.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import type { MadeRequest, RequestsAround } from './journey-facts.ts'
-import { holdCauses, longestHold } from './poll-holds.ts'
+import { explainingHold, holdCauses } from './poll-holds.ts'
 
 /** Why an item waited for the request that found it. */
 export const waitCauses = [
@@ -147,11 +147,9 @@ function whyHeld(
   const seen = missed.findLast(isGood)
   const dueMs = plan === null ? publishedMs : askedMs - plan.intervalMs + plan.plannedMs
   const fromMs = Math.max(publishedMs, dueMs, seen?.atMs ?? publishedMs)
-  const hold = longestHold(holds, fromMs, askedMs)
-  if (hold === null) return null
   const isLate = seen === undefined && (plan === null || !isAsPlanned(plan))
-  const explainedMs = isLate ? askedMs - fromMs : askedMs - publishedMs
-  return 2 * hold.coveredMs >= explainedMs ? [hold.cause, hold.because] : null
+  const hold = explainingHold(holds, fromMs, askedMs, askedMs - (isLate ? fromMs : publishedMs))
+  return hold === null ? null : [hold.cause, hold.because]
 }
 
 function whyMissed({ publishedMs }: WaitFacts, missed: readonly KnownPoll[]): Why | null {

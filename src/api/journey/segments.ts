@@ -2,7 +2,7 @@
 import { type PollHolds, readHolds } from '../../archive/journeys.ts'
 import { durationWords } from '../../core/durations.ts'
 import { type JourneyEndpoint, type JourneyFacts, publishedMs, requestedMs } from './journey-facts.ts'
-import { longestHold } from './poll-holds.ts'
+import { explainingHold } from './poll-holds.ts'
 import { type PollWait, pollAnsweredAt, pollWait, type WaitCause, waitCauses } from './poll-wait.ts'
 
 /** Why a span took as long as it did. */
@@ -85,10 +85,8 @@ function fillSpans(facts: JourneyFacts, askedMs: number): JourneySpans {
   const holds = holdsOf(facts, askedMs)
   const wait = pollWait({ ...WITHOUT_POLL, publishedMs: fromMs, askedMs: leftMs, holds, around })
   const filledMs = Math.max(fromMs, leftMs)
-  const hold = longestHold(holds, filledMs, askedMs)
   const because = 'more had come than fits on a page, and the pages behind it were read one after the other'
-  const why =
-    hold !== null && 2 * hold.coveredMs >= askedMs - filledMs ? hold : { cause: 'overflow' as const, because }
+  const why = explainingHold(holds, filledMs, askedMs) ?? { cause: 'overflow' as const, because }
   const spans: JourneySpan[] = [
     { ...wait, fromMs, toMs: leftMs, end: THIS_NODE },
     { ...why, fromMs: filledMs, toMs: askedMs, end: THIS_NODE },

@@ -99,6 +99,16 @@ export function createCalendar(overrides: CalendarOverrides = NO_OVERRIDES) {
   }
 }
 
+/** The business day after `date` (`step` 1) or before it (`step` −1). */
+export function businessDayBeside(
+  calendar: Pick<Calendar, 'isBusinessDay'>,
+  date: string,
+  step: 1 | -1,
+): string {
+  const beside = new Date(midnightUtcMs(date) + step * DAY_MS).toISOString().slice(0, 10)
+  return calendar.isBusinessDay(beside) ? beside : businessDayBeside(calendar, beside, step)
+}
+
 function phaseAt(minute: number, ends: typeof fullDay): Phase {
   if (minute < PRE || minute >= ends.releaseEnd) return 'closed'
   if (minute < RELEASE) return 'pre'

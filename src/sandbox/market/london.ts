@@ -1,7 +1,7 @@
 /**
  * Converts London times of day to milliseconds since 1970 and finds the next or previous business day.
  */
-import { createCalendar } from '../../core/calendar/calendar.ts'
+import { businessDayBeside, createCalendar } from '../../core/calendar/calendar.ts'
 import { DAY_MS, MINUTE_MS } from '../../core/durations.ts'
 
 /** Shared, because it caches offsets and holidays: computing one takes a hundred times as long. */
@@ -29,6 +29,5 @@ export function londonMomentMs(day: string, time: string): number {
 
 /** The business day after `day` (`step` 1) or before it (`step` −1). */
 export function nextBusinessDay(day: string, step: 1 | -1): string {
-  const next = new Date(Date.parse(`${day}T00:00:00Z`) + step * DAY_MS).toISOString().slice(0, 10)
-  return calendar.isBusinessDay(next) ? next : nextBusinessDay(next, step)
+  return businessDayBeside(calendar, day, step)
 }

@@ -1,6 +1,5 @@
 /** Runs the verbs of `bridge admin` that give the leader an order: to poll, retry a gap, read a day again, step down. */
-import { createCalendar } from '../../../core/calendar/calendar.ts'
-import { DAY_MS } from '../../../core/durations.ts'
+import { businessDayBeside, createCalendar } from '../../../core/calendar/calendar.ts'
 import { fieldsOf, printableText, requesterOf } from '../../client/lists.ts'
 import type { RefusalWords } from '../../client/refusal.ts'
 import { requestFlags, TARGET_HELP } from '../../client/target.ts'
@@ -68,11 +67,8 @@ export const stepDown = order({
 
 /** The last business day before today, in London, without the corrections of a calendar file. */
 function lastBusinessDay(nowMs: number): string {
-  const { londonDate, isBusinessDay } = createCalendar()
-  // Noon, so that no change of clocks leads past a day.
-  let ms = Date.parse(`${londonDate(nowMs)}T12:00:00Z`) - DAY_MS
-  while (!isBusinessDay(londonDate(ms))) ms -= DAY_MS
-  return londonDate(ms)
+  const calendar = createCalendar()
+  return businessDayBeside(calendar, calendar.londonDate(nowMs), -1)
 }
 
 function order({ name, does, help, word, path, done, missing }: Order): ReturnType<typeof command> {

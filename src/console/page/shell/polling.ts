@@ -54,9 +54,7 @@ export function useAnswer<C extends Call>(
           : { ...last, problem: result.problem }
       })
       const mayPass = !result.ok && result.problem.kind !== 'refused'
-      // What failed at first is asked for again where an answer is wanted once only.
-      const nextMs =
-        everyMs === null ? (hasAnswer ? null : RETRY_MS) : mayPass ? Math.min(everyMs, RETRY_MS) : everyMs
+      const nextMs = pauseMs(everyMs, hasAnswer, mayPass)
       if (nextMs !== null) cancel = clock.after(nextMs, () => void ask())
     }
     const unfollow = visibility.follow(() => {
@@ -73,4 +71,10 @@ export function useAnswer<C extends Call>(
   }, [key, everyMs])
   const { value, atMs, problem } = held.key === key ? held : nothing
   return { value, atMs, problem, reload: () => reload.current() }
+}
+
+/** Until the next look; null where none is wanted. What failed at first is asked for again also where one answer is enough. */
+function pauseMs(everyMs: number | null, hasAnswer: boolean, mayPass: boolean): number | null {
+  if (everyMs === null) return hasAnswer ? null : RETRY_MS
+  return mayPass ? Math.min(everyMs, RETRY_MS) : everyMs
 }
