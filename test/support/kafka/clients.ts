@@ -70,10 +70,19 @@ export async function leaderOf(kafka: Kafka, topic: string): Promise<number> {
 export async function endOf(kafka: Kafka, topic: string): Promise<number> {
   const admin = kafka.admin()
   await admin.connect()
+  const deadline = performance.now() + LED_TIMEOUT_MS
   try {
     if (!(await admin.listTopics()).includes(topic)) return 0
-    const partitions = await admin.fetchTopicOffsets(topic)
-    return Number(partitions.find(({ partition }) => partition === 0)?.high ?? 0)
+    for (;;) {
+      try {
+        const partitions = await admin.fetchTopicOffsets(topic)
+        return Number(partitions.find(({ partition }) => partition === 0)?.high ?? 0)
+      } catch (error) {
+        // A broker that was just made the leader may not know it yet; kafkajs does not ask again.
+        const isEarly = error instanceof Error && 'type' in error && error.type === 'NOT_LEADER_FOR_PARTITION'
+        if (!isEarly || performance.now() > deadline) throw error
+      }
+    }
   } finally {
     await admin.disconnect()
   }
