@@ -1,15 +1,16 @@
 /**
  * Plays worlds whose upstream, clocks or quota break assumptions, alone and in pairs, on every plan, in several processes:
  * `npm run campaign -- --broken 50 --workers 2`. `--broken 1 --seed 7 --plan free` plays those of one seed on one plan,
- * `--about clocks` only those whose untrue assumption has that word, and `--log embedded,kafka` also does to real logs, in one process, what each world did to its simulated one. The worlds are
+ * `--about clocks` only those whose untrue assumption has that word, and `--log embedded,kafka` also does to real logs what
+ * each world did to its simulated one; each process has a broker of its own. The worlds are
  * `test/support/worlds/broken/broken-world.ts`.
  */
 import { resolve } from 'node:path'
 import { type PlanName, planNames } from '../../src/core/plans.ts'
-import { type BrokenCase, type BrokenVerdict, brokenCases } from '../support/worlds/broken/broken-world.ts'
+import { type BrokenVerdict, brokenCases } from '../support/worlds/broken/broken-world.ts'
 import { type Naming, namings } from '../support/worlds/broken/verdict.ts'
-import { recordBroken } from '../support/worlds/real-log/recorded-world.ts'
-import type { RealLogs } from './real-logs.ts'
+import type { CaseOnLogs, VerdictOnLogs } from './broken-child.ts'
+import { type RealLogName, type RealLogTally, withWorld } from './real-logs.ts'
 import { playOnWorkers, type WorkerAnswer } from './workers.ts'
 
 const CHILD = resolve(import.meta.dirname, 'broken-child.ts')
@@ -39,15 +40,23 @@ export interface BrokenRuns {
   /** Only worlds that break an assumption whose name has this in it. */
   about: string | undefined
   workers: number
+  /** The real logs that each world is also played on, and the release of Kafka there, e.g. `4`. */
+  logs: readonly RealLogName[]
+  kafka: string
+}
+
+/** What came of the worlds by plan, and of their operations by real log. */
+export interface BrokenReports {
+  logs: Partial<Record<RealLogName, RealLogTally>>
+  plans: Partial<Record<PlanName, BrokenReport>>
 }
 
 /** Plays those worlds, and then on those logs. `notify` gets each broken promise at once. */
 export async function brokenRuns(
-  { seeds, firstSeed, only, about = '', workers }: BrokenRuns,
-  logs: RealLogs,
+  { seeds, firstSeed, only, about = '', workers, logs, kafka }: BrokenRuns,
   notify: (text: string) => void,
-): Promise<Partial<Record<PlanName, BrokenReport>>> {
-  const reports: Partial<Record<PlanName, BrokenReport>> = {}
+): Promise<BrokenReports> {
+  const reports: BrokenReports = { logs: {}, plans: {} }
   // The largest plans poll most: they begin, so that no process is left with them.
   const chosen = planNames.filter((name) => only === undefined || name === only).toReversed()
   const cases = chosen
@@ -55,24 +64,32 @@ export async function brokenRuns(
       Array.from({ length: seeds }, (_, index) => brokenCases(plan, firstSeed + index)).flat(),
     )
     .filter(({ broken }) => broken.some((name) => name.includes(about)))
-  const take = (one: BrokenCase, answer: WorkerAnswer<BrokenVerdict>): void => {
-    const report = reports[one.plan] ?? emptyReport()
-    reports[one.plan] = report
-    if ('played' in answer) count(report, answer.played)
-    const broken = 'played' in answer ? answer.played.broken : [answer.failure]
+    .map((world): CaseOnLogs => ({ world, logs, kafka }))
+  await playOnWorkers<CaseOnLogs, VerdictOnLogs>({ child: CHILD, workers }, cases, ({ world }, answer) => {
+    const { plan, seed } = world
+    const report = reports.plans[plan] ?? emptyReport()
+    reports.plans[plan] = report
+    const broken = brokenIn(answer)
+    if ('played' in answer) {
+      count(report, answer.played.verdict)
+      for (const one of answer.played.onLogs) reports.logs[one.log] = withWorld(reports.logs[one.log], one)
+    }
     if (broken.length === 0) return
-    const text = `${one.plan}, seed ${one.seed}, untrue: ${one.broken.join(' + ')}: ${broken.join('; ')}`
+    const text = `${plan}, seed ${seed}, untrue: ${world.broken.join(' + ')}: ${broken.join('; ')}`
     report.failed.push(text)
     notify(text)
-  }
-  if (!logs.areAny) await playOnWorkers<BrokenCase, BrokenVerdict>({ child: CHILD, workers }, cases, take)
-  else {
-    for (const one of cases) {
-      const { verdict, world } = recordBroken(one)
-      take(one, { played: { ...verdict, broken: [...verdict.broken, ...(await logs.differences(world))] } })
-    }
-  }
+  })
   return reports
+}
+
+/** The promises that a world broke, and where a real log differs; a sentence each. */
+function brokenIn(answer: WorkerAnswer<VerdictOnLogs>): string[] {
+  if ('failure' in answer) return [answer.failure]
+  const { verdict, onLogs } = answer.played
+  const differences = onLogs
+    .filter(({ difference }) => difference !== null)
+    .map(({ log, difference }) => `on the log ${log}: ${difference}`)
+  return [...verdict.broken, ...differences]
 }
 
 function count(report: BrokenReport, verdict: BrokenVerdict): void {

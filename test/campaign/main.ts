@@ -34,7 +34,7 @@ import { playKafka, playKafkaWorld } from './kafka.ts'
 import { killRuns } from './kills.ts'
 import { mutants } from './mutants/list.ts'
 import { runMutants } from './mutants/run.ts'
-import { RealLogs, realLogsOf } from './real-logs.ts'
+import { realLogsOf } from './real-logs.ts'
 import { runbookRuns } from './runbooks.ts'
 import { soak } from './soak/soak.ts'
 import { webhookKillRuns } from './webhook-kills.ts'
@@ -204,11 +204,19 @@ if (values.mutants) {
 } else if (values.broken !== undefined) {
   const seeds = Number(values.broken)
   const workers = Number(values.workers)
-  const runs = { seeds, firstSeed: Number(values.seed), workers, only: values.plan, about: values.about }
-  await using logs = new RealLogs(realLogsOf(values.log), values.kafka)
-  const reports = await brokenRuns(runs, logs, (text) => void process.stderr.write(`${text}\n`))
-  print({ node: process.version, seeds, logs: logs.tallies, ...reports })
-  process.exitCode = Object.values(reports).some(({ failed }) => failed.length > 0) ? 1 : 0
+  const { plan: only, about, kafka = '4' } = values
+  const runs = {
+    seeds,
+    firstSeed: Number(values.seed),
+    workers,
+    only,
+    about,
+    logs: realLogsOf(values.log),
+    kafka,
+  }
+  const { logs, plans } = await brokenRuns(runs, (text) => void process.stderr.write(`${text}\n`))
+  print({ node: process.version, seeds, logs, ...plans })
+  process.exitCode = Object.values(plans).some(({ failed }) => failed.length > 0) ? 1 : 0
 } else if (values.webhooks !== undefined) {
   const report = await webhookKillRuns(Number(values.webhooks), {
     version: values.kafka ?? null,

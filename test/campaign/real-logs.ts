@@ -15,7 +15,16 @@ export type RealLogName = (typeof realLogNames)[number]
 /** A world leaves eleven topics; a broker with thousands of them slows down. */
 const WORLDS_A_BROKER = 100
 
-/** What was played on one kind of log. */
+const NOTHING_PLAYED: RealLogTally = { worlds: 0, operations: 0, differences: 0, outages: 0, seconds: 0 }
+
+/** What one world did on one kind of log. */
+export interface PlayedOnLog extends Replayed {
+  log: RealLogName
+  operations: number
+  seconds: number
+}
+
+/** Sums over the worlds that were played on one kind of log. */
 export interface RealLogTally {
   worlds: number
   operations: number
@@ -25,44 +34,22 @@ export interface RealLogTally {
   seconds: number
 }
 
-/** Plays worlds, one at a time, each on an unused log of each of these kinds. */
+/** Plays worlds, one at a time, each on an unused log. Starts a broker when the first world needs one. */
 export class RealLogs implements AsyncDisposable {
-  readonly tallies: Partial<Record<RealLogName, RealLogTally>> = {}
-  readonly #names: readonly RealLogName[]
-  readonly #version: string
   #cluster: KafkaCluster | null = null
   #runtime: KafkaRuntime | null = null
   #left = 0
 
-  /** `version`: the release of Kafka, e.g. `4`. */
-  constructor(names: readonly RealLogName[], version = '4') {
-    this.#names = names
-    this.#version = version
-  }
-
-  /** False where there is no real log to play on. */
-  get areAny(): boolean {
-    return this.#names.length > 0
-  }
-
-  /** The differences between the simulated log of the world and the real ones; a sentence each. */
-  async differences(world: RecordedWorld): Promise<string[]> {
-    const found: string[] = []
-    for (const name of this.#names) {
+  /** Does to a log of each of these kinds what the world did to its simulated one. `version`: of Kafka, e.g. `4`. */
+  async play(world: RecordedWorld, names: readonly RealLogName[], version: string): Promise<PlayedOnLog[]> {
+    const played: PlayedOnLog[] = []
+    for (const log of names) {
       const beganMs = performance.now()
-      const { difference, outages } = await this.#play(name, world)
+      const replayed = await this.#play(log, world, version)
       const seconds = (performance.now() - beganMs) / 1000
-      const tally = this.tallies[name] ?? emptyTally()
-      this.tallies[name] = {
-        worlds: tally.worlds + 1,
-        operations: tally.operations + world.operations.length,
-        differences: tally.differences + (difference === null ? 0 : 1),
-        outages: tally.outages + outages,
-        seconds: Math.round((tally.seconds + seconds) * 10) / 10,
-      }
-      if (difference !== null) found.push(`on the log ${name}: ${difference}`)
+      played.push({ log, ...replayed, operations: world.operations.length, seconds })
     }
-    return found
+    return played
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -70,20 +57,20 @@ export class RealLogs implements AsyncDisposable {
   }
 
   /** A log that fails counts as a difference. */
-  async #play(name: RealLogName, world: RecordedWorld): Promise<Replayed> {
+  async #play(name: RealLogName, world: RecordedWorld, version: string): Promise<Replayed> {
     try {
-      await using log = name === 'embedded' ? embeddedLog() : await this.#kafkaLog()
+      await using log = name === 'embedded' ? embeddedLog() : await this.#kafkaLog(version)
       return await replay(world, log)
     } catch (error) {
       return { difference: messageOf(error), outages: 0 }
     }
   }
 
-  async #kafkaLog(): Promise<RealLog> {
+  async #kafkaLog(version: string): Promise<RealLog> {
     if (this.#cluster === null || this.#left === 0) {
       await this.#cluster?.stop()
-      this.#runtime ??= await kafkaOf(this.#version)
-      this.#cluster = await startCluster({ runtime: this.#runtime })
+      this.#runtime ??= await kafkaOf(version)
+      this.#cluster = await startCluster({ runtime: this.#runtime, longLived: true })
       this.#left = WORLDS_A_BROKER
     }
     this.#left -= 1
@@ -91,8 +78,16 @@ export class RealLogs implements AsyncDisposable {
   }
 }
 
-function emptyTally(): RealLogTally {
-  return { worlds: 0, operations: 0, differences: 0, outages: 0, seconds: 0 }
+/** That tally and one world more. */
+export function withWorld(tally: RealLogTally | undefined, played: PlayedOnLog): RealLogTally {
+  const { worlds, operations, differences, outages, seconds } = tally ?? NOTHING_PLAYED
+  return {
+    worlds: worlds + 1,
+    operations: operations + played.operations,
+    differences: differences + (played.difference === null ? 0 : 1),
+    outages: outages + played.outages,
+    seconds: Math.round((seconds + played.seconds) * 10) / 10,
+  }
 }
 
 /**

@@ -27,6 +27,8 @@ export interface ClusterOptions {
   classes?: string
   /** Keeps the brokers' data here, over several runs of the same number of nodes; default: a folder that goes with them. */
   keptIn?: string
+  /** For brokers that work for minutes: their code is compiled fully, which takes 20 s of a core. */
+  longLived?: boolean
   /** More broker settings; they override the defaults of the tests. */
   properties?: Readonly<Record<string, string>>
 }
@@ -68,6 +70,7 @@ export interface KafkaCluster extends AsyncDisposable {
 const READY_TIMEOUT_MS = 60_000
 const KAFKA = 'kafka.Kafka'
 const STORAGE_TOOL = 'kafka.tools.StorageTool'
+const FULLY_COMPILED = ['-XX:TieredStopAtLevel=4', '-Xmx1g']
 const CHECKPOINT = 'bootstrap.checkpoint'
 
 /**
@@ -89,7 +92,8 @@ export async function startCluster(options: ClusterOptions): Promise<KafkaCluste
   }
   const startNode = async (node: NodeFiles): Promise<void> => {
     if (processes.get(node.nodeId)?.isRunning()) throw new Error(`Broker ${node.nodeId} is running already`)
-    const process = await options.runtime.start(folder, node.name, KAFKA, [node.propertiesFile])
+    const javaOptions = options.longLived ? FULLY_COMPILED : []
+    const process = await options.runtime.start(folder, node.name, KAFKA, [node.propertiesFile], javaOptions)
     processes.set(node.nodeId, process)
     await untilNamed(addressOf(node, PLAIN.name), {
       nodeId: node.nodeId,

@@ -39,8 +39,8 @@ export async function dockerRuntime(
         throw new Error(`${mainClass} failed:\n${output()}`, { cause: error })
       }
     },
-    async start(folder, _name, mainClass, args) {
-      const { container, output } = prepared(library, version, folder, [mainClass, ...args])
+    async start(folder, _name, mainClass, args, javaOptions = []) {
+      const { container, output } = prepared(library, version, folder, [...javaOptions, mainClass, ...args])
       const started = await container.withWaitStrategy(library.Wait.forListeningPorts()).start()
       return containerProcess(library, started.getId(), output)
     },

@@ -68,7 +68,8 @@ export function javaRuntime(setup: JavaSetup): KafkaRuntime {
       await tool.ended
       if (!tool.succeeded()) throw new Error(`${mainClass} failed:\n${tool.output()}`)
     },
-    start: async (folder, name, mainClass, args) => launch(folder, name, writing, [mainClass, ...args]),
+    start: async (folder, name, mainClass, args, javaOptions = []) =>
+      launch(folder, name, [...writing, ...javaOptions], [mainClass, ...args]),
   }
 }
 

@@ -36,7 +36,13 @@ export interface KafkaRuntime {
   run(folder: string, mainClass: string, args: readonly string[]): Promise<void>
   /**
    * Starts a main class. `name` tells the processes of one folder apart. Compiled classes in the folder `CLASSES` of
-   * `folder` are on its class path.
+   * `folder` are on its class path. `javaOptions` override those for a short life.
    */
-  start(folder: string, name: string, mainClass: string, args: readonly string[]): Promise<JavaProcess>
+  start(
+    folder: string,
+    name: string,
+    mainClass: string,
+    args: readonly string[],
+    javaOptions?: readonly string[],
+  ): Promise<JavaProcess>
 }
