@@ -22,7 +22,10 @@ export interface VerdictOnLogs {
 }
 
 const realLogs = new RealLogs()
-process.once('disconnect', () => void realLogs[Symbol.asyncDispose]())
+process.once('disconnect', async () => {
+  await realLogs[Symbol.asyncDispose]()
+  process.exit()
+})
 
 answerCases(async ({ world, logs, kafka }: CaseOnLogs): Promise<VerdictOnLogs> => {
   if (logs.length === 0) return { verdict: playBroken(world), onLogs: [] }
