@@ -58,15 +58,17 @@ const SOON_RETRIES = 6
 /** Longest of their waits, before jitter. */
 const LONGEST_SOON_MS = 25_000
 const SOON_GROWTH = 2
-/**
- * A short Retry-After is followed to the moment by as many. One more retry waits longer, because the service may send it
- * always, and takes the place of the first probe after them.
- */
-const SOON_RETRIES_ADVISED = SOON_RETRIES + 1
+/** A short Retry-After is followed to the moment by so many first: a service that says seconds has a throttle in mind. */
+const ADVISED_RETRIES = 12
 /** For so long after a quota that others have spent, no further 429s are retried so soon. */
 const WARY_MS = 72 * HOUR_MS
-/** Probes after them: the first one soon, for a throttle too may last. As many in a day as the quota of others may cost. */
-const FAR_QUOTA_PROBES = { baseMs: MINUTE_MS, factor: 5, maxMs: 6 * HOUR_MS, jitter: 0.1 }
+/** That many verdicts in a row make others the cause: a throttle that lasted for minutes must not slow later retries. */
+const WARY_AFTER_QUOTAS = 3
+/**
+ * Probes after them: the first one soon and the next not much rarer, for a throttle too may last. Those of a day cost the
+ * quota of others two requests more than probes after 1, 2, 4 min … 6 h from the third 429 on.
+ */
+const FAR_QUOTA_PROBES = { baseMs: MINUTE_MS, factor: 2.6, maxMs: 6 * HOUR_MS, jitter: 0.1 }
 
 /** Cause of a 429; `unknown` while a probe is needed. */
 export type Cause = 'throttle' | 'quota' | 'unknown'
@@ -83,9 +85,9 @@ export interface ClassifierState {
   refusedMs: number
   /** Consecutive verdicts `quota`. */
   quotasInARow: number
-  /** When the verdict was `quota` last, ms since 1970; null: never. */
+  /** When the verdict was last `quota` for the third time in a row or more, ms since 1970; null: never. */
   lastQuotaMs: number | null
-  /** These 429s began soon after such a verdict. */
+  /** These 429s began within days of such a verdict. */
   isWary: boolean
 }
 
@@ -129,8 +131,8 @@ export function afterSuccess({ lastQuotaMs }: ClassifierState): ClassifierState 
 }
 
 /**
- * Classifies one 429. While our ledger is far from spent, six retries wait for 1.5 refill times, then twice as long, up
- * to 25 s, or exactly for a plausible Retry-After; and no later 429 that counts as `throttle` waits for longer.
+ * Classifies one 429. While our ledger is far from spent, six retries wait for 1.5 refill times, then twice as long,
+ * up to 25 s; before them twelve wait exactly for a plausible Retry-After. No later 429 that counts as `throttle` waits for longer.
  * Otherwise `throttle` and `unknown` wait for 1.5 refill times, then twenty times
  * as long, up to five minutes. `quota` waits for its reset, with probes in between.
  */
@@ -148,14 +150,14 @@ export function classify429(
   const isWary = inARow === 1 ? hadQuota(state, nowMs) : state.isWary
   const isTrusting = isFarFromSpent(evidence) && hint !== 'long' && !isWary
   const isAdvised = isTrusting && hint === 'short'
-  const isEarly = isTrusting && inARow <= (isAdvised ? SOON_RETRIES_ADVISED : SOON_RETRIES)
+  const isEarly = isTrusting && inARow <= SOON_RETRIES + (isAdvised ? ADVISED_RETRIES : 0)
   const kind = isEarly ? soonKindOf(hint) : kindOf(odds, inARow)
   const quotasInARow = kind === 'quota' ? state.quotasInARow + 1 : 0
   const advisedMs = hint === 'short' ? (retryAfterMs ?? 0) : 0
   const waitMs =
     kind === 'quota'
       ? quotaWaitMs(
-          isAdvised ? quotasInARow + 1 : quotasInARow,
+          quotasInARow,
           { hint, probes: isTrusting ? FAR_QUOTA_PROBES : QUOTA_PROBES },
           evidence,
           chance,
@@ -163,7 +165,7 @@ export function classify429(
       : isTrusting
         ? soonWaitMs(inARow, advisedMs, evidence, chance)
         : Math.max(advisedMs, throttleWaitMs(inARow, evidence, chance))
-  const lastQuotaMs = kind === 'quota' ? nowMs : state.lastQuotaMs
+  const lastQuotaMs = quotasInARow >= WARY_AFTER_QUOTAS ? nowMs : state.lastQuotaMs
   const hints = state.hints.includes(hint) ? state.hints : [...state.hints, hint]
   const next = { inARow, odds, hints, refusedMs: nowMs, quotasInARow, lastQuotaMs, isWary }
   return { state: next, verdict: { kind, waitMs, advisedMs } }
@@ -205,7 +207,7 @@ export function isFarFromSpent({ leftShare }: Pick<Evidence, 'leftShare'>): bool
 }
 
 function soonWaitMs(inARow: number, advisedMs: number, { refillMs }: Evidence, chance: Chance): number {
-  if (advisedMs > 0 && inARow <= SOON_RETRIES) return advisedMs
+  if (advisedMs > 0 && inARow <= ADVISED_RETRIES) return advisedMs
   const growing = {
     baseMs: refillMs * FIRST_WAIT_REFILLS,
     factor: SOON_GROWTH,
