@@ -32,7 +32,7 @@ const RESCAN_RETRY_MS = MINUTE_MS
 const BACKFILL_ATTEMPTS = 3
 /** After so many tries a gap is tried once a day only: the next morning needs the units. */
 const GAP_ATTEMPTS = 8
-/** Tries of a re-scan before its range becomes a gap. */
+/** Tries of a re-scan before its range becomes a gap, which counts them as its own. */
 const RESCAN_ATTEMPTS = 3
 
 /**
@@ -58,7 +58,8 @@ export function postponeBackfill(
     return
   }
   state.backfillFailures = 0
-  openGapsFor(context, scan, leftOf(backfill), { head: { backfill: null }, waitMs, isGoingOn: isOverBudget })
+  const head = { backfill: null }
+  openGapsFor(context, scan, leftOf(backfill), { head, waitMs, attempts: 0, isGoingOn: isOverBudget })
 }
 
 /** Tries the same re-scan later. After too many tries its range becomes an open gap. */
@@ -69,7 +70,8 @@ export function postponeRescan(context: StepContext, scan: PageScan, retryMs: nu
   const attempts = ((isScheduled ? round : sweep)?.attempts ?? RESCAN_ATTEMPTS) + 1
   if (attempts >= RESCAN_ATTEMPTS) {
     const done = isScheduled ? { round: roundAfter(context, scan) } : sweepAfter(context, scan)
-    return openGapsFor(context, scan, [{ fromMs, toMs: coveredToMs }], { head: done })
+    const waitMs = Math.max(retryMs, GAP_RETRY_MS * 2 ** attempts)
+    return openGapsFor(context, scan, [{ fromMs, toMs: coveredToMs }], { head: done, waitMs, attempts })
   }
   const later = { attempts, dueAtMs: context.nowMs + Math.max(RESCAN_RETRY_MS, retryMs) }
   const last: HeadPatch = {}
@@ -206,8 +208,10 @@ export function closed({ nowMs }: StepContext, gap: OpenGap, found: number): Gap
 interface InPlace {
   /** What changes with their first commit. */
   head: HeadPatch
-  /** Until they are tried; by default an hour. */
-  waitMs?: number
+  /** Until they are tried. */
+  waitMs: number
+  /** Tries that have failed and count as theirs. */
+  attempts: number
   /** The first one goes on with the page that the scan did not get. */
   isGoingOn?: boolean
 }
@@ -217,11 +221,11 @@ function openGapsFor(
   context: StepContext,
   scan: PageScan,
   [first, second]: readonly [UpstreamRange, UpstreamRange?],
-  { head, waitMs = LONGEST_GAP_RETRY_MS, isGoingOn = false }: InPlace,
+  { head, waitMs, attempts, isGoingOn = false }: InPlace,
 ): void {
-  const retryAtMs = context.nowMs + waitMs
-  const whole = { ...newGap(context, 'outage', first), retryAtMs }
+  const tries = { attempts, retryAtMs: context.nowMs + waitMs }
+  const whole = { ...newGap(context, 'outage', first), ...tries }
   const gap = isGoingOn ? goingOn(whole, scan) : whole
-  const others = second === undefined ? [] : [{ ...newGap(context, 'outage', second, [gap]), retryAtMs }]
+  const others = second === undefined ? [] : [{ ...newGap(context, 'outage', second, [gap]), ...tries }]
   publishBehindGap(context, scan, gap, head, others)
 }

@@ -79,6 +79,23 @@ describe('scheduled re-scans', () => {
     expect(world.missing()).toEqual([])
   })
 
+  it('whose range became a gap are tried again four minutes later, not an hour', () => {
+    const isFailing = (): boolean => world.openGaps.length === 0
+    const world = new World({
+      ...asSold,
+      seed: 4,
+      items: halfHour(25 * MINUTE),
+      fails: (query) =>
+        query.fromMs !== undefined && isFailing() ? { kind: 'server_error', status: 500 } : undefined,
+    })
+    let nowMs = TEN
+    for (; isFailing() && nowMs < TEN + 6 * HOUR; nowMs += SECOND) world.run(nowMs)
+    expect(world.openGaps).toHaveLength(1)
+    world.run(nowMs + 4.5 * MINUTE)
+    expect(world.openGaps).toEqual([])
+    expect(world.missing()).toEqual([])
+  })
+
   it('run on time even when the machine’s clock is set back by a day', () => {
     const world = new World({ ...asSold, seed: 5, items: halfHour(30 * MINUTE) })
     world.run(TEN + 20 * MINUTE)

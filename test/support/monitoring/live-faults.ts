@@ -65,8 +65,8 @@ export const liveFaults: readonly LiveFault[] = [
     about: 'upstream answers 500 to every page of a fill, while polls are fine',
     alerts: { BridgeGapOpen: 10 },
     lastsSeconds: { quick: 0, real: 0 },
-    // The next try at the gap is twice as far off each time; a re-scan that failed is tried again an hour later.
-    endsSeconds: { quick: 90, real: 3700 },
+    // The next try at the gap is twice as far off each time, up to as long as the fault lasted.
+    endsSeconds: { quick: 90, real: 960 },
     async start() {
       const installation = await startInstallation({
         name: 'fills-fail',
