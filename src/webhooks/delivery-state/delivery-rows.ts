@@ -35,8 +35,9 @@ const rows = {
     failingSinceMs: count.nullable(),
     /** The failed tries since then; absent: none, or a build that did not count them wrote the row. */
     failing: z.object({ tries: count, lastMs: count }).exactOptional(),
-    /** Until when a Retry-After holds all deliveries; absent: none does. */
+    /** Until when a Retry-After holds all deliveries, and when it said so; absent: none does, or a build without `heldSinceMs`. */
     heldUntilMs: count.exactOptional(),
+    heldSinceMs: count.exactOptional(),
     /** Notifications of the owner that are due; absent: none. */
     trouble: z
       .object({
@@ -66,6 +67,8 @@ const rows = {
     asked: count.exactOptional(),
     /** When the next try is due. */
     dueMs: count,
+    /** When that was decided; absent: nothing of it was sent, or by a build that did not store it. */
+    setMs: count.exactOptional(),
     /** HTTP status of the last answer; null where there was none. */
     lastStatus: count.nullable(),
     /** The first sequence of the batch that it was tried in: these are tried together again. Absent: it was tried alone. */
@@ -103,7 +106,7 @@ export type PositionRow = z.output<typeof rows.position>
 /** A delivery that waits for its next try, or (`tries` 0) for an earlier delivery of its issuer. */
 export type RetryRow = z.output<typeof rows.retry>
 /** What it says of its tries. */
-export type KeptTries = Pick<RetryRow, 'tries' | 'asked' | 'dueMs' | 'lastStatus' | 'batch'>
+export type KeptTries = Pick<RetryRow, 'tries' | 'asked' | 'dueMs' | 'setMs' | 'lastStatus' | 'batch'>
 /** A delivery that was given up. It can be replayed while the log keeps the event. */
 export type DeadRow = z.output<typeof rows.dead>
 /** A second cursor of the endpoint, over events that it may have received before. */

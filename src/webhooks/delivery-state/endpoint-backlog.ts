@@ -24,6 +24,8 @@ export class Backlog {
   readonly #isInFlight: (sequence: number) => boolean
   /** What `first` gives; undefined: to be searched, 20 µs where a thousand wait. */
   #first: { sequence: number; dueMs: number } | null | undefined
+  /** No row was set later than that. */
+  #lastSetMs = 0
   /**
    * With `order: issuer`: waiting events behind the cursor's read position, rising. An earlier owner of the shard had read
    * them; events of the same issuer before them may still have to be read.
@@ -35,6 +37,7 @@ export class Backlog {
   constructor(retries: ReadonlyMap<number, RetryRow>, isInFlight: (sequence: number) => boolean) {
     this.#isInFlight = isInFlight
     this.#rows = new Map(retries)
+    for (const row of retries.values()) this.#lastSetMs = Math.max(this.#lastSetMs, row.setMs ?? 0)
   }
 
   /** How many wait. */
@@ -73,6 +76,23 @@ export class Backlog {
     return this.#first
   }
 
+  /**
+   * Where the clock was set back behind the moment at which a wait was decided, the wait begins anew: else it would last
+   * longer by the step. To be called before `first`.
+   */
+  heedClock(nowMs: number): void {
+    if (nowMs >= this.#lastSetMs) return
+    this.#lastSetMs = nowMs
+    for (const [sequence, row] of this.#rows) {
+      const aheadMs = (row.setMs ?? 0) - nowMs
+      if (aheadMs <= 0) continue
+      this.#rows.set(sequence, { ...row, dueMs: row.dueMs - aheadMs, setMs: nowMs })
+      if (!this.#armed.has(sequence)) continue
+      this.take(sequence)
+      this.retryAt(sequence, 0)
+    }
+  }
+
   /** Starts the order anew. `others`: unfinished events that do not wait as rows. `readTo`: the cursor's read position. */
   setOrder(order: 'none' | 'issuer', readTo: number, others: Iterable<Matched>): void {
     this.#unread = []
@@ -107,6 +127,7 @@ export class Backlog {
   put(sequence: number, row: RetryRow): void {
     this.take(sequence)
     this.#rows.set(sequence, row)
+    this.#lastSetMs = Math.max(this.#lastSetMs, row.setMs ?? 0)
     this.#unwritten.add(sequence)
   }
 

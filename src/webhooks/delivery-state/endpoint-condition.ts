@@ -22,11 +22,14 @@ export class EndpointCondition {
   #isChanged = false
 
   /** Continues from what was stored. */
-  constructor(loaded: Pick<Loaded, 'failingSinceMs' | 'failing' | 'heldUntilMs' | 'trouble'>) {
+  constructor(
+    loaded: Pick<Loaded, 'failingSinceMs' | 'failing' | 'heldUntilMs' | 'heldSinceMs' | 'trouble'>,
+  ) {
     this.#failing = new Failing(loaded)
     this.trouble = new EndpointTrouble(loaded.trouble)
-    const { heldUntilMs = 0 } = loaded
-    this.pace = new SendPace({ isFailing: this.#failing.isLikelyGone, heldUntilMs })
+    const { heldUntilMs, heldSinceMs } = loaded
+    const hold = heldUntilMs === undefined ? null : { untilMs: heldUntilMs, sinceMs: heldSinceMs }
+    this.pace = new SendPace({ isFailing: this.#failing.isLikelyGone, hold })
   }
 
   /** Since when no attempt succeeded, ms since 1970; null while the last one did. */
@@ -42,9 +45,9 @@ export class EndpointCondition {
   /** What is stored of it now. */
   take(): StoredCondition {
     this.#isChanged = false
-    const { heldUntilMs } = this.pace
+    const { hold } = this.pace
     const trouble = this.trouble.take()
-    const held = heldUntilMs > 0 && { heldUntilMs }
+    const held = hold !== null && { heldUntilMs: hold.untilMs, heldSinceMs: hold.sinceMs }
     return { ...this.#failing.stored, ...held, ...(trouble !== undefined && { trouble }) }
   }
 
@@ -67,7 +70,7 @@ export class EndpointCondition {
     { nowMs, chance, isSent }: EndContext,
   ): void {
     const pauseMs = pauseAskedMs(end, nowMs)
-    if (pauseMs > 0) this.pace.hold(nowMs + pauseMs)
+    if (pauseMs > 0) this.pace.pause(pauseMs, nowMs)
     else if (isAnswer(end)) this.pace.answered()
     else this.pace.failed({ ...delivery, isSent }, nowMs, chance)
     if (this.#failing.failed(nowMs) || pauseMs >= STORED_PAUSE_MS) this.#isChanged = true

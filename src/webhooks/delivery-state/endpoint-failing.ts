@@ -29,6 +29,8 @@ export interface StoredFailing {
 export interface StoredCondition extends StoredFailing {
   /** Until when a Retry-After holds all deliveries, ms since 1970; absent: none does. */
   heldUntilMs?: number
+  /** When that was asked, ms since 1970; absent: by a build that did not store it. */
+  heldSinceMs?: number
   /** Notifications of the owner that are due; absent: none. */
   trouble?: StoredTrouble
   /** How many of its dead deliveries were forgotten; absent: none. */

@@ -66,11 +66,12 @@ export function loadEndpoint(
 }
 
 function conditionOf(stored: StoredCondition): StoredCondition {
-  const { failingSinceMs, failing, heldUntilMs, trouble, forgotten } = stored
+  const { failingSinceMs, failing, heldUntilMs, heldSinceMs, trouble, forgotten } = stored
   return {
     failingSinceMs,
     ...(failing !== undefined && { failing }),
     ...(heldUntilMs !== undefined && { heldUntilMs }),
+    ...(heldSinceMs !== undefined && { heldSinceMs }),
     ...(trouble !== undefined && { trouble }),
     ...(forgotten !== undefined && { forgotten }),
   }

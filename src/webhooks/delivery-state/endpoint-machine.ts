@@ -108,7 +108,7 @@ export class EndpointMachine {
       .later(dueMs)
       .filter(([sequence]) => among === null || concerns(among, sequence))
     for (const [sequence, { kind: _, ...row }] of wanted) {
-      this.#keep({ sequence, ...row }, { ...row, dueMs }, false)
+      this.#keep({ sequence, ...row }, { ...row, dueMs, setMs: nowMs }, false)
     }
     return wanted.map(([sequence]) => retryKey(this.#endpointId, sequence))
   }
@@ -135,7 +135,7 @@ export class EndpointMachine {
     this.#backlog.enter(delivery)
     const beside = this.#config.maxBatch === null ? undefined : this.#queue
     if (this.#backlog.isFirst(delivery, beside)) this.#queue.push(delivery)
-    else this.#keep(delivery, { tries: 0, dueMs: nowMs, lastStatus: null }, false)
+    else this.#keep(delivery, { tries: 0, dueMs: nowMs, setMs: nowMs, lastStatus: null }, false)
   }
 
   /** Everything up to `sequence` is read; what was not offered does not match. */
@@ -159,6 +159,7 @@ export class EndpointMachine {
   next(nowMs: number): AttemptStart | null {
     const { pace } = this.#condition
     if (!this.#config.isActive || this.#disableReason !== null) return null
+    this.#backlog.heedClock(nowMs)
     if (!pace.hasSlot(this.#inFlight.slots, nowMs)) return null
     const rules = this.#queueRules(nowMs)
     const due = this.#backlog.first()
@@ -304,7 +305,7 @@ export class EndpointMachine {
   #queueRules(nowMs: number): QueueRules {
     return {
       isFirst: (one, taken) => this.#backlog.isFirst(one, taken),
-      setAside: (one) => this.#keep(one, { tries: 0, dueMs: nowMs, lastStatus: null }, false),
+      setAside: (one) => this.#keep(one, { tries: 0, dueMs: nowMs, setMs: nowMs, lastStatus: null }, false),
     }
   }
 

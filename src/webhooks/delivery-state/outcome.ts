@@ -86,15 +86,15 @@ export function isTriedTogether({
 }
 
 /**
- * The fields of the retry row after such a verdict: when the delivery is due, and how many tries were followed by a
+ * The fields of the retry row after such a verdict: when the delivery is due and when that was decided, and how many tries were followed by a
  * Retry-After, `asked` of them before. A delivery whose endpoint is gone is due as soon as that is active again.
  */
 export function waitAfter(
   verdict: DeliveryDecision,
   { asked, nowMs }: { asked: number; nowMs: number },
-): { asked?: number; dueMs: number } {
+): { asked?: number; dueMs: number; setMs: number } {
   const next = verdict.next === 'retry' ? verdict : { delayMs: 0, asked }
-  return { ...(next.asked > 0 && { asked: next.asked }), dueMs: nowMs + next.delayMs }
+  return { ...(next.asked > 0 && { asked: next.asked }), dueMs: nowMs + next.delayMs, setMs: nowMs }
 }
 
 /** How long a 429 or 503 asks the sender to pause, by its Retry-After, ms; 0 where none does. */

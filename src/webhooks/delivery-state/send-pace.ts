@@ -15,6 +15,18 @@ const FIRSTS_BEFORE_RETRY = 3
  */
 const HASTEN_EVERY_MS = 10_000
 
+/** A pause that a Retry-After asks for, ms since 1970. */
+export interface Hold {
+  sinceMs: number
+  untilMs: number
+}
+
+/** The same as it is stored: builds that did not store `sinceMs` leave it out. */
+interface StoredHold {
+  sinceMs?: number | undefined
+  untilMs: number
+}
+
 /** The pace of one endpoint. Times are ms since 1970. */
 export class SendPace {
   readonly #breaker: Breaker
@@ -23,19 +35,21 @@ export class SendPace {
   #bucket: RateLimit | null = null
   /** From when the token that was taken for the next delivery may be used; null: none is taken. */
   #tokenAtMs: number | null = null
-  /** Until when a Retry-After holds all deliveries; 0: none does. */
-  #heldUntilMs = 0
+  /** The last Retry-After that holds, or has held, all deliveries; null: none does. */
+  #hold: Hold | null = null
   #firstsInRow = 0
   /** When what waits was, or will be, due because its owner wanted so. */
   #hastenedMs = Number.NEGATIVE_INFINITY
 
   /**
-   * `isFailing`: the last owner of the endpoint left it failing, so this one begins with a probe. `heldUntilMs`: until when it
-   * held the endpoint back.
+   * `isFailing`: the last owner of the endpoint left it failing, so this one begins with a probe. `hold`: how it held the
+   * endpoint back; a stored one may lack its beginning.
    */
-  constructor({ isFailing, heldUntilMs }: { isFailing: boolean; heldUntilMs: number }) {
+  constructor({ isFailing, hold }: { isFailing: boolean; hold: StoredHold | null }) {
     this.#breaker = new Breaker(isFailing)
-    this.#heldUntilMs = heldUntilMs
+    if (hold === null) return
+    const { untilMs, sinceMs = untilMs - LONGEST_RETRY_AFTER_MS } = hold
+    this.#hold = { sinceMs, untilMs }
   }
 
   /** Sets the endpoint's limits. `rateLimit`: deliveries a second; null: no limit. */
@@ -70,9 +84,13 @@ export class SendPace {
     return Math.max(this.#breaker.probeAtMs, this.#heldUntilMs, this.#tokenAtMs ?? 0)
   }
 
-  /** Until when a Retry-After holds all deliveries, ms since 1970; in the past where none does. */
-  get heldUntilMs(): number {
-    return this.#heldUntilMs
+  /** The last Retry-After that holds, or has held, all deliveries. */
+  get hold(): Hold | null {
+    return this.#hold
+  }
+
+  get #heldUntilMs(): number {
+    return this.#hold?.untilMs ?? 0
   }
 
   /** Whether a slot is free, and breaker and Retry-After let a delivery start. */
@@ -80,7 +98,11 @@ export class SendPace {
     // The clock was set back since the token was taken: take another instead of waiting for that moment.
     const isFromFuture = this.#tokenAtMs !== null && this.#tokenAtMs - nowMs > (this.#bucket?.spacingMs ?? 0)
     if (isFromFuture) this.#tokenAtMs = null
-    this.#heldUntilMs = Math.min(this.#heldUntilMs, nowMs + LONGEST_RETRY_AFTER_MS)
+    if (this.#hold !== null && nowMs < this.#hold.sinceMs) {
+      // The clock was set back since: the pause begins anew, so that it does not last longer by the step.
+      const { sinceMs, untilMs } = this.#hold
+      this.#hold = { sinceMs: nowMs, untilMs: nowMs + untilMs - sinceMs }
+    }
     return inFlight < this.slots && nowMs >= this.#heldUntilMs && this.#breaker.allows(nowMs)
   }
 
@@ -101,9 +123,10 @@ export class SendPace {
     this.#breaker.answered()
   }
 
-  /** The receiver asks for a pause: nothing is sent before that moment. It is no failure. */
-  hold(untilMs: number): void {
-    this.#heldUntilMs = Math.max(this.#heldUntilMs, untilMs)
+  /** The receiver asks for a pause: nothing is sent for so long. It is no failure. */
+  pause(pauseMs: number, nowMs: number): void {
+    const untilMs = nowMs + pauseMs
+    if (untilMs > this.#heldUntilMs) this.#hold = { sinceMs: nowMs, untilMs }
   }
 
   /**
@@ -116,14 +139,16 @@ export class SendPace {
     // The clock may have been set back.
     this.#hastenedMs = Math.min(nextMs, nowMs + HASTEN_EVERY_MS)
     if (this.#hastenedMs <= nowMs) this.reset()
-    else this.#heldUntilMs = Math.min(this.#heldUntilMs, this.#hastenedMs)
+    else if (this.#hold !== null && this.#hold.untilMs > this.#hastenedMs) {
+      this.#hold = { ...this.#hold, untilMs: this.#hastenedMs }
+    }
     return this.#hastenedMs
   }
 
   /** The endpoint was repaired, or its owner wants another try now: breaker and pause end. */
   reset(): void {
     this.#breaker.answered()
-    this.#heldUntilMs = 0
+    this.#hold = null
   }
 
   /** An attempt got no answer, or 5xx. `chance` is a number in [0, 1). */

