@@ -3,7 +3,7 @@
  * has dropped unread events, it decides where to continue and which rows are of no use.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
-import { isOfPresentLog, resumeAt } from '../../archive/reading/resume.ts'
+import { isOfPresentLog, type Resume, resumeAt } from '../../archive/reading/resume.ts'
 import { type Cursor, decodeCursor } from '../../core/cursor.ts'
 import {
   type DeliveryRow,
@@ -35,7 +35,8 @@ export interface LoadedEndpoint extends Loaded {
  *
  * After a change of epoch, or in a log that a backup has replaced, the old sequences mean nothing. The endpoint continues an
  * hour before the time of its position, or of its oldest waiting delivery, or earlier in a restored log, so nothing is lost.
- * A repeated delivery of the same content has the same `webhook-id`.
+ * A repeated delivery of the same content has the same `webhook-id`; what lies before its `start` it never got, and gets only
+ * where a delivery of that waited.
  * @throws BridgeError `log_damaged` where a row cannot be read; `cursor_invalid` where `start` cannot
  */
 export function loadEndpoint(
@@ -44,11 +45,16 @@ export function loadEndpoint(
   { reader, nowMs }: { reader: Reader; nowMs: number },
 ): LoadedEndpoint {
   const { position, retries, dead, replays, useless } = sorted(rows, reader)
-  const waited = useless.flatMap(({ row }) => (row.kind === 'retry' ? [row.cursor] : []))
-  const cursor = position?.row.cursor ?? start
-  const resumes = [cursor, ...waited].map((text) => resumeAt(reader, text, nowMs))
-  const bases = resumes.map((resume) => (resume.kind === 'from' ? resume.after : reader.oldest - 1))
-  const base = Math.min(...bases)
+  const waited = useless.filter(({ row }) => row.kind === 'retry')
+  const unwanted = throughStart(reader, start)
+  const resumed = resumeAt(reader, position?.row.cursor ?? start, nowMs)
+  const placeOf = (resume: Resume): number => (resume.kind === 'from' ? resume.after : reader.oldest - 1)
+  const base = Math.min(
+    Math.max(placeOf(resumed), unwanted),
+    ...waited.map(({ row, cursor }) =>
+      Math.max(placeOf(resumeAt(reader, row.cursor, nowMs)), Math.min(unwanted, cursor.sequence - 1)),
+    ),
+  )
   const isHere = position !== null && isOfPresentLog(reader, position.cursor)
   const isSame = isHere && base === position?.cursor.sequence
   return {
@@ -61,8 +67,17 @@ export function loadEndpoint(
     replays: replays.sort((one, other) => one.createdAtMs - other.createdAtMs),
     useless: useless.map(({ key }) => key),
     endedReplays: useless.flatMap(({ row, place }) => (row.kind === 'replay' ? [place] : [])),
-    warning: warningOf(position !== null && !isHere, resumes[0]?.kind === 'too_old'),
+    warning: warningOf(position !== null && !isHere, resumed.kind === 'too_old'),
   }
+}
+
+/** The last sequence of this log that is certainly before the endpoint's start; 0 where none is. */
+function throughStart(reader: Reader, start: string): number {
+  const cursor = decodeCursor(start)
+  if (isOfPresentLog(reader, cursor)) return cursor.sequence
+  const shared = cursor.epoch === reader.epoch ? null : reader.sharedThrough(cursor.epoch)
+  const isShared = shared !== null && cursor.sequence <= shared
+  return isShared && reader.timeOf(cursor.sequence) === cursor.timeMs ? cursor.sequence : 0
 }
 
 function conditionOf(stored: StoredCondition): StoredCondition {
