@@ -189,7 +189,7 @@ export const settingsSchema = z.object({
   BRIDGE_BACKFILL: setting(field.durationField, {
     default: 'P1D',
     meaning:
-      'How far back the very first start reads. What half of the quota left does not pay for stays an open gap.',
+      'How far back the very first start reads; `P0D`: nothing of its own. The first fills and re-scans look back for late items, and so find items of up to fifteen minutes before the start. What half of the quota left does not pay for stays an open gap.',
   }),
   BRIDGE_CALENDAR_FILE: setting(field.textField, {
     default: null,

@@ -23,7 +23,7 @@ const reasons = {
   paused: 'the endpoint is paused; the event is sent once it is active again',
   disabled: 'the endpoint is disabled; the event is sent once it is active again',
   not_read: 'the endpoint is behind and has not come to the event yet',
-  under_way: 'the first attempt is under way, or waits for its turn',
+  under_way: 'the first attempt is under way, or waits for its turn or for the end of a pause (Retry-After)',
   no_record:
     'the endpoint has passed the event, and no attempt is kept: it is longer ago than a week, or the filter was another one then',
   unknown:
