@@ -17,6 +17,7 @@ import { loadSettings, type Settings } from '../../settings/settings.ts'
 import { command } from '../terminal/command.ts'
 import { confirm } from '../terminal/confirm.ts'
 import type { CommandContext } from '../terminal/context.ts'
+import { endOnKafkaFault } from '../terminal/kafka-fault.ts'
 import { counted } from '../terminal/text.ts'
 
 const flags = { yes: { type: 'boolean' }, json: { type: 'boolean' } } as const
@@ -48,7 +49,7 @@ interface Plan {
 /** Repairs, after consent. Rejects with a BridgeError when nothing was changed. */
 export const repairCommand = command(SPEC, async ({ values }, context) => {
   const options = optionsOf(loadSettings(context.env), context.clock)
-  const found = await compareTopics(options.log, context.signal)
+  const found = await compareTopics(options.log, context.signal).catch(endOnKafkaFault)
   const plan = planFor(found)
   if (plan === null) {
     const done = { repaired: false, sequence: found.state?.sequence ?? 0, epoch: found.state?.epoch ?? null }

@@ -4,7 +4,7 @@
  */
 import { isoOrNull } from '../../core/dates.ts'
 import { knownFcaCodes, knownNativeCodes } from '../../core/filter/categories.ts'
-import { BridgeError, isBridgeError } from '../../errors.ts'
+import { BridgeError } from '../../errors.ts'
 import { type Absence, countAbsence } from '../../ingest/writer-state/absence.ts'
 import { inspectKafka } from '../../log-kafka/inspect.ts'
 import { type KafkaLog, openKafkaLog } from '../../log-kafka/log.ts'
@@ -13,6 +13,7 @@ import { loadCalendar } from '../../settings/calendar-file.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { CommandContext } from '../terminal/context.ts'
+import { endOnKafkaFault } from '../terminal/kafka-fault.ts'
 import { counted } from '../terminal/text.ts'
 
 /** How long to wait for the end of the log, and then for the lead, which takes some seconds where nobody has it. */
@@ -107,11 +108,7 @@ async function checkTopics(
   signal: AbortSignal,
 ): Promise<void> {
   const { prefix } = parts.topics
-  const { missing } = await inspectKafka({ ...parts, polls: false }, signal).catch((error: unknown) => {
-    if (!isBridgeError(error, 'log_unavailable')) throw error
-    const { message, hint, cause } = error
-    throw new BridgeError('kafka', message, { ...(hint !== undefined && { hint }), cause })
-  })
+  const { missing } = await inspectKafka({ ...parts, polls: false }, signal).catch(endOnKafkaFault)
   const absent = NEEDED_TOPICS.map((topic) => `${prefix}.${topic}`).filter((name) => missing.includes(name))
   if (absent.length === 0) return
   throw new BridgeError(

@@ -102,7 +102,11 @@ function quotaRows({ limit, used, remaining, reset, forecast }: ResponseFields):
 function logRow({ kind, available, epoch, oldest, latest }: ResponseFields): Row {
   const text = `${known(kind)}, epoch ${known(epoch)}, events ${known(oldest)} to ${known(latest)}`
   if (available !== false) return ['log', text]
-  return ['log', `NOT AVAILABLE, nothing is polled: see log.unavailable in the node's log; ${text}`, 'alarm']
+  return [
+    'log',
+    `NOT AVAILABLE, nothing is polled: see log.unavailable and log.reader_unavailable in the node's log; ${text}`,
+    'alarm',
+  ]
 }
 
 function copyRow({ sequence, lagEvents, lagSeconds, filled }: ResponseFields): Row {

@@ -7,6 +7,7 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import { inspectKafka, type KafkaReport, lowReplication, type OtherSetting } from '../../log-kafka/inspect.ts'
 import { createLogger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
+import { hintForCommand } from '../terminal/kafka-fault.ts'
 import { type Finding, fail, fine, warn } from './finding.ts'
 
 const POLLER_TRIED =
@@ -33,7 +34,7 @@ export async function checkKafka(
     return kafkaFindings(await inspectKafka(options, signal), polls)
   } catch (error) {
     if (!(error instanceof BridgeError)) throw error
-    const todo = error.hint?.replace('; this process tries again', '') ?? 'check that the brokers run'
+    const todo = hintForCommand(error.hint) ?? 'check that the brokers run'
     return [fail('kafka', error.message, todo, 'kafka')]
   }
 }
