@@ -66,6 +66,8 @@ export interface KafkaReport {
   creation: string | null
   /** The last event by the writer's state, and by the topic of all events, where they differ; null where they agree. */
   disagreement: { state: number; last: number } | null
+  /** The topic of all events where it is missing, though the state of the writer is there; null otherwise. */
+  lostEvents: string | null
   /** Settings that the cluster refuses for topics that a bridge would create. Empty without the role `poller`. */
   refusedSettings: readonly RefusedSettings[]
 }
@@ -138,7 +140,8 @@ async function inspect({ kafka, partitions }: KafkaSession, options: InspectOpti
     rows !== null && names.has(all) && refused.length === 0
       ? await readTopicEnds(partitions, { state, all }, options.clock)
       : null
-  const learnt = learntTopics(readStateRows(rows ?? new Map())?.state.choices ?? new Map())
+  const stored = readStateRows(rows ?? new Map())
+  const learnt = learntTopics(stored?.state.choices ?? new Map())
   const expected = [...startTopics(codeTopics(options.knownCodes)), ...further, ...learnt]
   const wanted = new Map(expected.map((topic) => [topicName(prefix, topic), topic]))
   const present = topics
@@ -182,6 +185,7 @@ async function inspect({ kafka, partitions }: KafkaSession, options: InspectOpti
     unread,
     creation: acls.creation,
     disagreement: ends && disagreementOf(ends),
+    lostEvents: !names.has(all) && stored !== null ? all : null,
     refusedSettings: mayCreate ? await refusedSettings(admin, future) : [],
   }
 }

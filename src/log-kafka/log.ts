@@ -238,7 +238,7 @@ class KafkaEventLog implements KafkaLog {
       nativeKind,
       known: this.#known,
       createTopics: async (topics: readonly string[]) =>
-        void (await this.#startup.create(topics.map(onePartition))),
+        (await this.#startup.create(topics.map(onePartition))).created,
       faultHooks,
       tail: this.#stateTail,
       rejectedLimit: this.#rejectedLimit,

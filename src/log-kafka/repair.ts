@@ -25,6 +25,10 @@ export interface ComparedTopics extends TopicEnds {
   candidates: number
 }
 
+/** What to do where the topic of all events is missing, though the state of the writer is there. */
+export const LOST_EVENTS_ADVICE =
+  'stop every bridge, put this topic and internal.state back from one backup, and run bridge restore. Without a backup: start a bridge, which creates the topic empty and refuses to go on (log_damaged), stop it, and run bridge repair: the log begins a new epoch and reads again what the upstream still has'
+
 const LIMIT_MS = 60_000
 /** Newest events that are read for open gaps: three weeks of usual days. A gap is given up after two. */
 const NEWEST = 40_000
@@ -61,7 +65,10 @@ async function compare(
   const missing = [state, all].find((topic) => !found.has(topic))
   if (missing !== undefined) {
     throw new BridgeError('kafka', `the topic ${missing} does not exist`, {
-      hint: 'Check BRIDGE_TOPIC_PREFIX, or restore the topic first.',
+      hint:
+        missing === all
+          ? `Check BRIDGE_TOPIC_PREFIX. If the topic was deleted, ${LOST_EVENTS_ADVICE}.`
+          : 'Check BRIDGE_TOPIC_PREFIX, or restore the topic first.',
     })
   }
   const ends = await readTopicEnds(partitions, { state, all }, clock)

@@ -83,6 +83,8 @@ export const logAdvice = {
   'token.unreadable': 'Run the version that wrote it, or create a new token.',
   'topic.create_refused':
     'Read `error`: allow the bridge to create topics, or create this one with one partition.',
+  'topic.created_again':
+    'Find out who deleted it. Let its consumers read what they lack from `all`: their positions in it are void.',
   'topic.settings_refused': 'Allow the settings, or set them by hand.',
   'traces.export_failed': 'Check OTEL_EXPORTER_OTLP_ENDPOINT and the receiver.',
   'upstream.key_refused': 'Write the key alone into the file; the old one stays in use until then.',

@@ -5,6 +5,7 @@ import { knownFcaCodes, knownNativeCodes } from '../../core/filter/categories.ts
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { inspectKafka, type KafkaReport, lowReplication, type OtherSetting } from '../../log-kafka/inspect.ts'
+import { LOST_EVENTS_ADVICE } from '../../log-kafka/repair.ts'
 import { createLogger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
 import { hintForCommand } from '../terminal/kafka-fault.ts'
@@ -41,7 +42,8 @@ export async function checkKafka(
 
 /** The findings of a report; `polls`: the process has the role `poller`. */
 export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
-  const { brokers, replication, present, missing, others, refused, unread, creation } = report
+  const { brokers, replication, present, others, refused, unread, creation, lostEvents } = report
+  const missing = report.missing.filter((topic) => topic !== lostEvents)
   const found = [fine('kafka', brokers === 1 ? '1 broker answers' : `${brokers} brokers answer`)]
   const several = present
     .filter(({ partitions, shards }) => partitions !== 1 && !shards)
@@ -52,6 +54,10 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
     const { state, last } = report.disagreement
     const what = `the state of the writer names event ${state} as the last, but the events end with ${last}`
     found.push(fail('topics', what, 'stop every bridge of this prefix and run bridge repair', 'kafka'))
+  }
+  if (lostEvents !== null) {
+    const what = `${lostEvents} is missing, with every event in it, but the state of the writer is there`
+    found.push(fail('topics', what, LOST_EVENTS_ADVICE, 'kafka'))
   }
   if (several.length > 0) {
     const todo = 'choose another BRIDGE_TOPIC_PREFIX, or delete them if nothing in them is needed'
@@ -65,7 +71,8 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
       fine('topics', `none yet; the first start creates ${missing.length}, with replication ${replication}`),
     )
   } else if (missing.length > 0) {
-    const todo = 'start a bridge: it creates them. If they existed before, restore them from a backup first'
+    const todo =
+      'start a bridge: it creates them, empty; so does the next leader (bridge admin step-down), except all, internal.state and internal.tables. If one of these existed before, restore it from a backup first: docs/run/on-kafka.md#disasters'
     found.push(warn('topics', `missing: ${names(missing)}`, todo))
   }
   if (low !== null) {

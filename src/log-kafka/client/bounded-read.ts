@@ -9,7 +9,7 @@ import type { OpenSession } from './client.ts'
 import type { ReaderParts } from './connection.ts'
 import { unavailable } from './faults.ts'
 import type { PartitionClient } from './kafkajs-internals.ts'
-import { withTimeout } from './with-timeout.ts'
+import { TimeoutError, withTimeout } from './with-timeout.ts'
 
 const LIMIT_MS = 10_000
 const RETRY_MS = 20
@@ -25,6 +25,7 @@ export async function boundedRead<T>(
   read: (partitions: PartitionClient) => Promise<T>,
 ): Promise<T> {
   const untilMs = clock.now() + LIMIT_MS
+  let reason: unknown = null
   for (;;) {
     const session = openSession()
     try {
@@ -32,7 +33,9 @@ export async function boundedRead<T>(
     } catch (error) {
       signal.throwIfAborted()
       if (isBridgeError(error, 'log_damaged')) throw error
-      if (clock.now() >= untilMs) throw unavailable(doing, error)
+      // What Kafka has answered says more than that the time of a further try was over.
+      if (reason === null || !(error instanceof TimeoutError)) reason = error
+      if (clock.now() + RETRY_MS >= untilMs) throw unavailable(doing, reason)
     } finally {
       session.end()
     }

@@ -95,6 +95,18 @@ export function unavailable(doing: string, error: unknown): BridgeError {
   })
 }
 
+/** `log_unavailable`: a topic, by its name in the cluster, that no broker knows. */
+export function missingTopic(name: string): BridgeError {
+  return new BridgeError('log_unavailable', `Kafka: the topic ${name} does not exist`, {
+    hint: 'If it is not there a moment later either, it was deleted: bridge doctor says what to do.',
+  })
+}
+
+/** True when the broker does not know a topic that it was asked about. */
+export function isUnknownTopic(error: unknown): boolean {
+  return causesOf(error).some(({ type }) => type === 'UNKNOWN_TOPIC_OR_PARTITION')
+}
+
 /** `log_unknown`: the writer has ended, and its last transaction may or may not be durable. */
 export function unknownOutcome(error: unknown): BridgeError {
   return new BridgeError(
@@ -144,6 +156,7 @@ function reasonOf(error: unknown): string {
 }
 
 function hintFor(error: unknown): string {
+  if (error instanceof BridgeError && error.hint !== undefined) return error.hint
   const causes = causesOf(error)
   if (causes.some(({ name }) => name === SASL_ERROR)) {
     return 'Check BRIDGE_KAFKA_SASL_MECHANISM, _USERNAME and _PASSWORD.'

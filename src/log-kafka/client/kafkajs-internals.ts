@@ -5,6 +5,7 @@
  */
 import type { ISocketFactory, KafkaConfig, Logger as KafkaJsLogger } from 'kafkajs'
 import Cluster from 'kafkajs/src/cluster/index.js'
+import { isUnknownTopic, missingTopic } from './faults.ts'
 import {
   type AppendedRecord,
   appendToPartitions,
@@ -196,7 +197,15 @@ export class PartitionClient {
 
   async #loadMetadata(topics: readonly string[]): Promise<void> {
     await this.#cluster.connect()
-    await this.#cluster.addMultipleTargetTopics([...topics])
+    try {
+      await this.#cluster.addMultipleTargetTopics([...topics])
+    } catch (error) {
+      if (!isUnknownTopic(error)) throw error
+      const [first = '', ...others] = topics
+      // Kafka's error names no topic: each one is asked for alone.
+      if (others.length === 0) throw missingTopic(first)
+      for (const topic of topics) await this.#loadMetadata([topic])
+    }
   }
 
   #leadersOf(topic: string, partitions: readonly number[]): Map<string, number[]> {

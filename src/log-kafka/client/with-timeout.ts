@@ -17,9 +17,12 @@ export async function abortable<T>(signal: AbortSignal, work: Promise<T>): Promi
   }
 }
 
+/** The time of the work is over. */
+export class TimeoutError extends Error {}
+
 /**
  * As `abortable`, for at most `limitMs`.
- * @throws Error when the time is over
+ * @throws TimeoutError when the time is over
  */
 export async function withTimeout<T>(
   clock: Clock,
@@ -28,7 +31,7 @@ export async function withTimeout<T>(
   work: Promise<T>,
 ): Promise<T> {
   const timeout = Promise.withResolvers<never>()
-  const expire = (): void => timeout.reject(new Error(`no answer within ${limitMs / 1000} s`))
+  const expire = (): void => timeout.reject(new TimeoutError(`no answer within ${limitMs / 1000} s`))
   const cancel = clock.after(limitMs, expire)
   try {
     return await abortable(signal, Promise.race([work, timeout.promise]))

@@ -98,10 +98,17 @@ export function replicationOf({ replication }: TopicSettings, brokers: KnownBrok
   return replication ?? Math.min(SAFE_REPLICAS, Math.max(named, new Set([...answering, ...holding]).size))
 }
 
+/** Topics that exist now. */
+export interface EnsuredTopics {
+  /** The fewest replicas of one of them. */
+  replicas: number
+  /** Those that were missing, by the part of their names after the prefix. */
+  created: readonly string[]
+}
+
 /**
- * Creates missing topics, waits until every topic has leaders that answer (new ones refuse requests for a while), and
- * resolves with the fewest replicas of one of them. Settings that the cluster refuses are left out and logged. `named`: how
- * many addresses of brokers the settings have.
+ * Creates missing topics, and waits until every topic has leaders that answer (new ones refuse requests for a while).
+ * Settings that the cluster refuses are left out and logged. `named`: how many addresses of brokers the settings have.
  * @throws BridgeError `log_unavailable`; `kafka` when a topic has another number of partitions, or the cluster's policy
  * refuses it; the signal's reason
  */
@@ -109,11 +116,11 @@ export async function ensureTopics(
   parts: { openSession: OpenSession; clock: Clock; logger: Logger; settings: TopicSettings; named: number },
   topics: readonly TopicPlan[],
   signal: AbortSignal,
-): Promise<number> {
+): Promise<EnsuredTopics> {
   const { openSession, clock, settings } = parts
   const session = openSession()
   const admin = session.kafka.admin()
-  const work = async (): Promise<number> => {
+  const work = async (): Promise<EnsuredTopics> => {
     await admin.connect()
     const wanted = new Map(
       topics.map(({ topic, partitions }) => [topicName(settings.prefix, topic), partitions]),
@@ -128,7 +135,10 @@ export async function ensureTopics(
       if (haveLeaders(now, wanted)) {
         if (created.length > 0)
           await boundedRead(parts, 'asking new topics', signal, (partitions) => partitions.unstable(created))
-        return fewestReplicas(now, [...wanted.keys()])
+        return {
+          replicas: fewestReplicas(now, [...wanted.keys()]),
+          created: missing.map(({ topic }) => topic),
+        }
       }
       await sleep(clock, POLL_MS, signal)
     }

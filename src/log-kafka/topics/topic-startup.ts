@@ -4,7 +4,7 @@ import { sleep } from '../../lifecycle/clock.ts'
 import type { LogParts } from '../client/connection.ts'
 import { nonRetriable, unavailable } from '../client/faults.ts'
 import { abortable } from '../client/with-timeout.ts'
-import { ensureTopics, SAFE_REPLICAS, type TopicSettings } from './topic-setup.ts'
+import { type EnsuredTopics, ensureTopics, SAFE_REPLICAS, type TopicSettings } from './topic-setup.ts'
 import { onePartition, type TopicPlan } from './topics.ts'
 
 /** Low, so that a recovered Kafka is noticed soon, ms. */
@@ -51,8 +51,8 @@ export class TopicStartup {
     }
   }
 
-  /** Creates missing topics, without a retry; the fewest replicas of one of them. Throws as `ensureTopics`. */
-  create(topics: readonly TopicPlan[]): Promise<number> {
+  /** Creates missing topics, without a retry. Throws as `ensureTopics`. */
+  create(topics: readonly TopicPlan[]): Promise<EnsuredTopics> {
     return ensureTopics(this.#parts, topics, this.#parts.closed)
   }
 
@@ -71,7 +71,7 @@ export class TopicStartup {
     let loggedHint: string | null = null
     while (!closed.aborted) {
       try {
-        const replicas = await this.create(topics)
+        const { replicas } = await this.create(topics)
         if (loggedHint !== null) logger.info('log.available')
         return replicas
       } catch (error) {

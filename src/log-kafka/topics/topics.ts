@@ -112,6 +112,14 @@ export function startTopics(known: ReadonlySet<string>): string[] {
   return [ALL, GAPS, REJECTED, STATUS, STATE, TABLES, LEADER, REQUESTS, RESPONSES, ...others, ...known]
 }
 
+/** Topics of the start whose loss empty ones would hide: the log itself, and tables such as those of tokens and endpoints. */
+const IRREPLACEABLE: ReadonlySet<string> = new Set([ALL, STATE, TABLES])
+
+/** Topics of the start, those of codes left out, that may be made again where one is missing. */
+export function replaceableTopics(): string[] {
+  return startTopics(new Set()).filter((topic) => !IRREPLACEABLE.has(topic))
+}
+
 /** Every topic that an event's categories name, each once. Gap events name none. */
 export function namedTopics(event: Pick<NewEvent, 'type' | 'data' | 'item'>, nativeKind: string): string[] {
   if (isGap(event.type)) return []

@@ -16,8 +16,9 @@ import type { PartitionClient } from '../client/kafkajs-internals.ts'
 import { abortable, withTimeout } from '../client/with-timeout.ts'
 import { latestSequence } from '../reading/offset-lookup.ts'
 import { ALL, GAPS, otherTopic, REJECTED, STATE, topicName } from '../topics/topics.ts'
-import { createCodeTopics, learntTopics } from './code-topics.ts'
+import { learntTopics } from './code-topics.ts'
 import { resolveState, resolveTopics } from './hanging-transactions.ts'
+import { createMissingTopics } from './missing-topics.ts'
 import { repairedState } from './repair.ts'
 import type { StateTail } from './state-tail.ts'
 import { Transactions } from './transactions.ts'
@@ -37,6 +38,9 @@ export interface ClaimParts extends Omit<KafkaWriterParts, 'transactions' | 'tok
   /** Corrects a state that disagrees with the events, instead of refusing it; the first commit stores that. */
   repair?: boolean
 }
+
+/** Topics that a commit may have written to, except the state and those of codes. */
+const SHARED = [ALL, GAPS, REJECTED, otherTopic('fca'), otherTopic('native')]
 
 /** Tries of one claim; each but the last resolves hanging transactions, which a crashed broker may leave. */
 const MOST_TRIES = 4
@@ -87,11 +91,11 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<KafkaW
     await faultHooks.afterFencingToken?.()
     const claimed = readStateRows(await withTimeout(clock, TOKEN_DEADLINE_MS, stopped, rowsAtToken))
     const state = claimed?.state ?? null
-    const learnt = learntTopics(state?.choices ?? new Map())
-    // A topic that the state names may be missing: deleted, or not restored with the state.
-    const unavailable = new Set(await abortable(stopped, createCodeTopics(parts, learnt)))
+    let unavailable: ReadonlySet<string> = new Set()
     if (state !== null) {
-      const topics = [...topicsOf(parts.known), ...learnt.filter((topic) => !unavailable.has(topic))]
+      const codes = [...new Set([...parts.known, ...learntTopics(state.choices)])]
+      unavailable = await abortable(stopped, createMissingTopics(parts, codes))
+      const topics = [...SHARED, ...codes.filter((topic) => !unavailable.has(topic))]
       if (await resolveTopics(resolving, topics, state)) return null
     }
     const all = topicName(prefix, ALL)
@@ -113,11 +117,6 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<KafkaW
   } finally {
     if (writer === null) transactions.end()
   }
-}
-
-/** Every topic that exists from the start and that a commit may have written to, except the state. */
-function topicsOf(known: ReadonlySet<string>): string[] {
-  return [ALL, GAPS, REJECTED, otherTopic('fca'), otherTopic('native'), ...known]
 }
 
 /** Whether the state agrees with the last event in the topic (null: all were dropped by age). An unused log has neither. */

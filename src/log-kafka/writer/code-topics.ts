@@ -1,6 +1,5 @@
 /**
- * Creates the topics of category codes that come while the bridge runs, and creates them again where a claim finds them
- * missing. No event waits for such a topic: while it cannot be had, its events go to the shared topic of their kind.
+ * Creates the topics of category codes that come while the bridge runs, or that a claim finds missing. No event waits for such a topic: while it cannot be had, its events go to the shared topic of their kind.
  */
 import { isBridgeError } from '../../errors.ts'
 import type { Logger } from '../../obs/logger.ts'
@@ -11,8 +10,11 @@ import { type TopicChoice, topicName } from '../topics/topics.ts'
 export interface CodeTopicParts {
   prefix: string
   logger: Logger
-  /** Creates missing topics, by the part of their names after the prefix. Throws `kafka` where one is unusable. */
-  createTopics(topics: readonly string[]): Promise<void>
+  /**
+   * Creates missing topics, by the part of their names after the prefix, and resolves with those that were missing. Throws
+   * `kafka` where one is unusable.
+   */
+  createTopics(topics: readonly string[]): Promise<readonly string[]>
 }
 
 /** The topics that codes have by these choices. */
@@ -36,9 +38,9 @@ export async function createCodeTopics(parts: CodeTopicParts, topics: readonly s
       parts.logger.warn('topic.create_refused', { topic: topicName(parts.prefix, topic), error })
       return [topic]
     }
-    // One refused topic must not prevent the others.
-    const refused: string[] = []
-    for (const one of topics) refused.push(...(await createCodeTopics(parts, [one])))
-    return refused
+    // One refused topic must not prevent the others, and of a hundred only a few are tried alone.
+    const half = Math.ceil(topics.length / 2)
+    const refused = await createCodeTopics(parts, topics.slice(0, half))
+    return [...refused, ...(await createCodeTopics(parts, topics.slice(half)))]
   }
 }

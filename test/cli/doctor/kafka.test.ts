@@ -18,6 +18,7 @@ const whole: KafkaReport = {
   creation: null,
   refusedSettings: [],
   disagreement: null,
+  lostEvents: null,
 }
 
 function lines(report: Partial<KafkaReport>): string[] {
@@ -54,6 +55,14 @@ describe('the doctor’s Kafka check', () => {
     expect(lines({ present: [behind] })[1]).toBe('warn topics: replicas behind: p.all')
     const shards = { topic: 'p.internal.lanes.w', partitions: 64, replicas: 3, inSync: 3, shards: true }
     expect(lines({ present: [shards] })[1]).toBe('ok topics: 1 as the settings say')
+  })
+
+  test('fails where all events are gone while the state is there, whatever else is missing', () => {
+    const missing = ['p.all', 'p.gaps']
+    expect(lines({ missing, lostEvents: 'p.all' }).slice(1)).toEqual([
+      'fail topics: p.all is missing, with every event in it, but the state of the writer is there',
+      'warn topics: missing: p.gaps',
+    ])
   })
 
   test('reports before the first start that the replication factor is impossible', () => {

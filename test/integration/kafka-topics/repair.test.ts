@@ -133,6 +133,29 @@ describe.skipIf(brokers.length === 0)('bridge repair', () => {
     })
   })
 
+  it('says what to do where all events were deleted, and that ends in a log that goes on', async () => {
+    const { prefix, options } = await withStateAt(4)
+    const admin = kafkaClient(brokers).admin()
+    await admin.connect()
+    await admin.deleteTopics({ topics: [`${prefix}.all`] })
+    await admin.disconnect()
+    const refused = await repair(prefix, '--yes')
+    expect([refused.code, refused.done]).toEqual([5, null])
+    expect(refused.stderr).toMatch(/all does not exist.*Without a backup: start a bridge.*run bridge repair/s)
+
+    await expect(claimed(logs.open(options))).rejects.toMatchObject({
+      code: 'log_damaged',
+      hint: expect.stringContaining('bridge repair'),
+    })
+    await logs.closeAll()
+    const { code, done } = await repair(prefix, '--yes')
+    expect([code, done]).toMatchObject([0, { repaired: true, lost: 4, unknown: 0 }])
+    const log = logs.open(options)
+    const writer = await claimed(log)
+    await writer.commit({ events: sampleEvents(5, 5) })
+    expect(idsOf(await followed(log, 0, 2)).slice(-1)).toEqual(idsOf(sampleEvents(5, 5)))
+  })
+
   it('is not needed where a restarted mirror has copied events a second time: they are read once', async () => {
     const { prefix, options } = await withStateAt(4)
     await copyAgain(prefix, [2, 3, 4])

@@ -1,0 +1,96 @@
+/** Tests topics of the start that are deleted while a bridge leads: which a claim makes again, and which stay a loud loss. */
+import type { Admin } from 'kafkajs'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { inspectKafka } from '../../../src/log-kafka/inspect.ts'
+import { claimed, sampleEvent } from '../../log/samples.ts'
+import { eventually } from '../../support/http/api-client.ts'
+import { kafkaClient } from '../../support/kafka/clients.ts'
+import { sharedBrokers } from '../../support/kafka/for-tests.ts'
+import { createLogKeeper, kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
+import { readTopic } from '../../support/kafka/read-topic.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
+
+const brokers = (await sharedBrokers()) ?? []
+const logs = createLogKeeper()
+afterEach(() => logs.closeAll())
+
+describe.skipIf(brokers.length === 0)('a topic of the start that is deleted', () => {
+  const kafka = kafkaClient(brokers)
+  let admin: Admin
+
+  beforeAll(async () => {
+    admin = kafka.admin()
+    await admin.connect()
+  })
+  afterAll(() => admin?.disconnect())
+
+  /** A log with one event, without these topics; its writer is the one from before. */
+  async function without(...deleted: string[]) {
+    const { logger, lines } = keepingLogger()
+    const options = { ...kafkaLogOptions(brokers), knownCodes: { fca: ['BOA'], native: [] }, logger }
+    const { prefix } = options.topics
+    const log = logs.open(options)
+    const writer = await claimed(log)
+    await writer.commit({ events: [bought(1)] })
+    const topics = deleted.map((topic) => `${prefix}.${topic}`)
+    await admin.deleteTopics({ topics })
+    const present = () => admin.listTopics()
+    await eventually(present, (found) => topics.every((topic) => !found.includes(topic)))
+    const remade = () => lines.filter(({ event }) => event === 'topic.created_again')
+    return { options, prefix, log, writer, present, remade }
+  }
+
+  /** The n-th item, with the FCA code BOA. */
+  function bought(n: number) {
+    const event = sampleEvent(n)
+    const category = [{ kind: 'FCA', code: 'BOA' }]
+    return { ...event, data: JSON.stringify({ ...(JSON.parse(event.data) as object), category }) }
+  }
+
+  it('is named by the write that fails, and made again by the claim after it, with the settings of the start', async () => {
+    const { options, log, prefix, writer, remade } = await without('fca.BOA')
+    const topic = `${prefix}.fca.BOA`
+    await expect(writer.commit({ events: [bought(2)] })).rejects.toMatchObject({
+      message: expect.stringContaining(`the topic ${topic} does not exist`),
+    })
+    const startMs = Date.now()
+    await (await claimed(log)).commit({ events: [bought(2)] })
+    expect(Date.now() - startMs).toBeLessThan(5_000)
+    const [record] = await readTopic(kafka, topic, 1)
+    expect(record?.headers.ce_topicsequence).toBe('2')
+    expect(remade()).toEqual([{ level: 'warn', event: 'topic.created_again', fields: { topic } }])
+    const { others } = await inspectKafka({ ...options, polls: true }, AbortSignal.timeout(20_000))
+    expect(others).toEqual([])
+  })
+
+  it('is made again too where it holds gaps, rejected items, the status or requests', async () => {
+    const topics = ['gaps', 'rejected', 'status', 'native._other', 'internal.questions', 'internal.answers']
+    const { log, prefix, present, remade } = await without(...topics)
+    await claimed(log)
+    const names = topics.map((topic) => `${prefix}.${topic}`)
+    expect(await present()).toEqual(expect.arrayContaining(names))
+    expect(remade().map(({ fields }) => fields.topic)).toEqual(expect.arrayContaining(names))
+  })
+
+  it('is not made again where it holds all events or tables, and the claim names the missing one', async () => {
+    const { options, log, prefix, present, remade } = await without('all', 'internal.tables')
+    await expect(claimed(log)).rejects.toMatchObject({
+      code: 'log_unavailable',
+      message: `Kafka: the topic ${prefix}.all does not exist`,
+      hint: expect.stringContaining('bridge doctor'),
+    })
+    expect(await present()).not.toContain(`${prefix}.all`)
+    expect(await present()).not.toContain(`${prefix}.internal.tables`)
+    expect(remade()).toEqual([])
+    const { lostEvents } = await inspectKafka({ ...options, polls: true }, AbortSignal.timeout(20_000))
+    expect(lostEvents).toBe(`${prefix}.all`)
+  })
+
+  it('is not called lost where the log was never used', async () => {
+    const options = kafkaLogOptions(brokers)
+    await logs.open(options).end(AbortSignal.timeout(20_000))
+    await admin.deleteTopics({ topics: [`${options.topics.prefix}.all`] })
+    const { lostEvents } = await inspectKafka({ ...options, polls: true }, AbortSignal.timeout(20_000))
+    expect(lostEvents).toBeNull()
+  })
+})
