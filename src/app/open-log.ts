@@ -31,10 +31,10 @@ export interface OpenedLog {
   /** Since when the log has not responded, ms since 1970, once that is too long; null while it responds. */
   silentSinceMs(): number | null
   /**
-   * Resolves when the signal aborts. Rejects with BridgeError `log_damaged` when this node's copy turns out to be damaged:
-   * the process ends, and its next start fills a new one.
+   * Resolves when the signal aborts. Rejects with BridgeError `log_damaged`, which ends the process, when this node's copy
+   * turns out to be damaged, so that the next start fills a new one; or a table on Kafka.
    */
-  watchReplica(signal: AbortSignal): Promise<void>
+  watch(signal: AbortSignal): Promise<void>
 }
 
 /** Options of `openLog`. */
@@ -76,7 +76,7 @@ export async function openLog(options: OpenLogOptions, stack: ReleaseStack): Pro
     shared: true,
     waitingFor: () => null,
     silentSinceMs: () => null,
-    watchReplica: aborted,
+    watch: aborted,
   }
 }
 
@@ -118,7 +118,7 @@ async function openOnKafka(
     shared: false,
     waitingFor: () => log.waitingFor,
     silentSinceMs: () => log.silentSinceMs,
-    watchReplica: (signal) => Promise.race([damaged.promise, aborted(signal)]),
+    watch: (signal) => Promise.race([damaged.promise, log.watch(signal)]),
   }
 }
 

@@ -64,7 +64,7 @@ export async function openStorage(
   } else {
     const parts = { ...opened, replica: replicator.replica, clock, logger }
     roles.push({ name: 'pruner', run: (signal) => runPruner(parts, signal) })
-    roles.push({ name: 'replica', run: opened.watchReplica })
+    roles.push({ name: 'damage of the log', run: opened.watch })
   }
   return { ...opened, replicator, recentEvents, reader, searchSlices, credentials }
 }

@@ -23,6 +23,7 @@ import type { Shards } from '../log/shards.ts'
 import type { Table } from '../log/tables.ts'
 import { fencedError } from '../log-shared/fenced.ts'
 import type { Logger } from '../obs/logger.ts'
+import { BackgroundReaders } from './client/background-readers.ts'
 import { boundedRead } from './client/bounded-read.ts'
 import { type KafkaConnection, kafkaSessions } from './client/client.ts'
 import type { LogParts } from './client/connection.ts'
@@ -102,6 +103,8 @@ export interface KafkaLog extends Log {
   ): Promise<{ epoch: string; sequence: number }>
   /** When a follower last received a response, ms since 1970, if that is too long ago; null otherwise. */
   readonly silentSinceMs: number | null
+  /** Resolves when the signal aborts. Rejects with BridgeError `log_damaged` when a table in use turns out to be damaged. */
+  watch(signal: AbortSignal): Promise<void>
 }
 
 /** A fetch without anything new is answered each second. This is longer than a partition's change of leader takes, ms. */
@@ -138,8 +141,8 @@ class KafkaEventLog implements KafkaLog {
   readonly #status: PartitionWriter
   readonly #shards = new Map<string, Shards<unknown>>()
   readonly #journals = new Map<string, Journal<unknown>>()
-  /** Readers that run in the background since they were first needed. */
-  readonly #running = new Map<object, Promise<void>>()
+  /** Those that were needed so far. */
+  readonly #readers: BackgroundReaders
   #answeredMs = Number.POSITIVE_INFINITY
 
   constructor(options: KafkaLogOptions) {
@@ -153,6 +156,7 @@ class KafkaEventLog implements KafkaLog {
     this.#reader = reader
     const named = connection.brokers.length
     this.#startup = new TopicStartup({ ...reader, settings: topics, named }, startTopics(this.#known))
+    this.#readers = new BackgroundReaders(this.#startup.done, closed)
     this.#stateTail = new StateTail(reader, this.#topic(STATE))
     this.#tables = new KafkaTables(reader, this.#topic(TABLES))
     this.#requestSender = new RequestSender(reader, this.#requestTopics())
@@ -169,10 +173,14 @@ class KafkaEventLog implements KafkaLog {
     return this.#options.clock.now() - this.#answeredMs > SILENT_MS ? this.#answeredMs : null
   }
 
+  watch(signal: AbortSignal): Promise<void> {
+    return this.#readers.watch(signal)
+  }
+
   async campaign(signal: AbortSignal, replica?: ReplicaStanding): Promise<Term> {
     this.#reader.open()
     signal.throwIfAborted()
-    this.#runOnce(this.#stateTail)
+    this.#readers.start(this.#stateTail)
     return this.#elections.campaign(await this.#ready(signal), replica)
   }
 
@@ -304,7 +312,7 @@ class KafkaEventLog implements KafkaLog {
 
   table<V>(name: string): Table<V> {
     this.#reader.open()
-    this.#runOnce(this.#tables)
+    this.#readers.start(this.#tables)
     return this.#tables.table<V>(name)
   }
 
@@ -326,7 +334,7 @@ class KafkaEventLog implements KafkaLog {
     return {
       send: async (request, signal) => {
         this.#reader.open()
-        this.#runOnce(this.#requestSender)
+        this.#readers.start(this.#requestSender)
         return this.#requestSender.send(request, await this.#ready(signal))
       },
       serve: async (handler, signal) => {
@@ -341,7 +349,7 @@ class KafkaEventLog implements KafkaLog {
     this.#closing.abort(new BridgeError('failed', 'the event log is closed because this process is stopping'))
     await this.#startup.done.catch(ignore)
     await this.#elections.close()
-    await Promise.all(this.#running.values())
+    await this.#readers.ended()
   }
 
   #openShards(name: string, count: number): Shards<unknown> {
@@ -384,15 +392,6 @@ class KafkaEventLog implements KafkaLog {
       if (ended.aborted) return false
       throw error
     }
-  }
-
-  /** Runs the reader in the background until the log is closed; once. */
-  #runOnce(reader: { run(signal: AbortSignal): Promise<void> }): void {
-    if (this.#running.has(reader)) return
-    this.#running.set(
-      reader,
-      this.#startup.done.then(() => reader.run(this.#closed), ignore),
-    )
   }
 }
 

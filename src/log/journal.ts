@@ -18,8 +18,9 @@ export interface Journal<V> {
   /**
    * Every record after the position that is still kept (null: from the oldest on), then every new one, until the signal
    * aborts or the log is closed. A position beyond the end, because the journal was started afresh, reads from the oldest on.
-   * Records may outlive their retention by a tenth of it. A batch takes some milliseconds to read.
-   * @throws BridgeError `log_damaged` when a record cannot be read, or the position is not one of a journal
+   * Records may outlive their retention by a tenth of it. A batch takes some milliseconds to read. On Kafka a record that is
+   * not JSON, which no bridge wrote, is left out, so a batch may be empty.
+   * @throws BridgeError `log_damaged` when the position is not one of a journal, or a record of the embedded log is not JSON
    */
   read(after: string | null, signal: AbortSignal): AsyncIterable<JournalBatch<V>>
 }

@@ -111,6 +111,8 @@ export const logEvents = {
   'log.available': 'The event log can be read and written again.',
   'log.claimed':
     'This process is now the only writer of the event log; `durationMs` is how long it took to fence earlier writers.',
+  'log.foreign_record':
+    'The Kafka topic `topic` has a record that no bridge wrote, at `offset` and with the key `name`; it is ignored, as are further ones. It may be of a newer version.',
   'log.hanging_transaction':
     'An earlier writer left a Kafka transaction open; it was ended with the result in `outcome` so that readers can go on.',
   'log.level_changed':

@@ -90,6 +90,7 @@ const fieldNames = [
   'topic',
   'epoch',
   'sequence',
+  'offset',
   'oldest',
   'latest',
   'events',

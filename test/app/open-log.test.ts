@@ -94,7 +94,7 @@ describe('choosing the log', () => {
     bytes.fill(0xa5, page, page + 12)
     writeFileSync(copy, bytes)
     const first = await open(AWAY)
-    const watching = first.watchReplica(new AbortController().signal)
+    const watching = first.watch(new AbortController().signal)
     const readAll = (): unknown => first.archive.committed(0, 1000)
     expect(readAll).toThrow(expect.objectContaining({ code: 'log_damaged' }))
     await expect(watching).rejects.toMatchObject({

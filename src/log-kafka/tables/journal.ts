@@ -1,11 +1,11 @@
 /** Appends to and reads a journal: a topic of one partition whose records Kafka drops by age. */
 import { yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Journal, JournalBatch } from '../../log/journal.ts'
-import { storedValue } from '../../log/stored-value.ts'
 import { JOURNAL_BATCH, positionOf } from '../../log-shared/journal-position.ts'
 import { recordTexts } from '../../log-shared/stored-rows.ts'
 import type { OwnTopicParts } from '../client/connection.ts'
 import { unavailable } from '../client/faults.ts'
+import { ForeignRecords } from '../client/foreign-records.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
 import { PartitionWriter } from '../client/partition-writer.ts'
 import { withTimeout } from '../client/with-timeout.ts'
@@ -19,10 +19,12 @@ export class KafkaJournal<V> implements Journal<V> {
   readonly #parts: OwnTopicParts
   readonly #topic: string
   readonly #writer: PartitionWriter
+  readonly #foreign: ForeignRecords
 
   constructor(parts: OwnTopicParts, topic: string) {
     this.#parts = parts
     this.#topic = topic
+    this.#foreign = new ForeignRecords(parts.logger, topic)
     this.#writer = new PartitionWriter(parts, topic, parts.closed)
   }
 
@@ -55,13 +57,20 @@ export class KafkaJournal<V> implements Journal<V> {
       for (const batch of journalBatches(records)) {
         if (ended.aborted) return
         const last = batch.at(-1)
-        const values = batch.map(({ offset, value }) =>
-          storedValue<V>(`offset ${offset} of ${topic}`, `${value}`),
-        )
         const next = last === records.at(-1) ? nextOffset : Number(last?.offset) + 1
-        yield { records: values, position: next.toString() }
+        yield { records: batch.flatMap((record) => this.#valueOf(record)), position: next.toString() }
         await yieldToEventLoop()
       }
+    }
+  }
+
+  /** The value of the record; nothing where it is not JSON, as no bridge writes one. */
+  #valueOf(record: KafkaRecord): [V] | [] {
+    try {
+      return [JSON.parse(`${record.value}`) as V]
+    } catch {
+      this.#foreign.skipped({ offset: record.offset, key: record.key?.toString('utf8') ?? null })
+      return []
     }
   }
 }

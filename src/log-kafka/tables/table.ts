@@ -7,6 +7,7 @@ import type { ChangeFeed } from '../../log/change-feed.ts'
 import type { Table } from '../../log/tables.ts'
 import type { LogParts } from '../client/connection.ts'
 import { unavailable } from '../client/faults.ts'
+import { ForeignRecords } from '../client/foreign-records.ts'
 import { PartitionWriter } from '../client/partition-writer.ts'
 import { abortable, withTimeout } from '../client/with-timeout.ts'
 import { readPartition } from '../reading/partition-reader.ts'
@@ -19,16 +20,20 @@ const VISIBLE_LIMIT_MS = 10_000
 export class KafkaTables {
   readonly #parts: LogParts
   readonly #topic: string
-  readonly #rows = new TableRows()
+  readonly #rows: TableRows
   readonly #writer: PartitionWriter
   /** Writes that wait until the rows hold their offset. */
   readonly #waiting = new Set<{ offset: number; resolve: () => void }>()
-  /** Resolves when the topic was first read to its end. */
+  /** Resolves when the topic was first read to its end; rejects when it cannot be. */
   readonly #loaded = Promise.withResolvers<void>()
 
   constructor(parts: LogParts, topic: string) {
     this.#parts = parts
     this.#topic = topic
+    const foreign = new ForeignRecords(parts.logger, topic)
+    this.#rows = new TableRows({ topic, onForeign: (record) => foreign.skipped(record) })
+    // Who waits for it hears of a failure; without anyone it is no unhandled rejection.
+    this.#loaded.promise.catch(() => undefined)
     this.#writer = new PartitionWriter(parts, topic, parts.closed)
   }
 
@@ -53,8 +58,20 @@ export class KafkaTables {
     }
   }
 
-  /** Reads the topic until the signal aborts, then resolves. */
+  /**
+   * Reads the topic until the signal aborts, then resolves.
+   * @throws BridgeError `log_damaged` when the value of a row is not JSON, and its table is in use
+   */
   async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#read(signal)
+    } catch (error) {
+      this.#loaded.reject(error)
+      throw error
+    }
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
     for await (const batch of readPartition(this.#parts, this.#topic, 'compacted', signal)) {
       this.#rows.take(batch)
       for (const { offset, resolve } of this.#waiting) if (offset < this.#rows.nextOffset) resolve()

@@ -7,6 +7,7 @@ import { describeJournals, journalled } from '../../log/journals.ts'
 import { kafkaClient } from '../../support/kafka/clients.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
 import { createLogKeeper, kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
+import { keepingLogger } from '../../support/keeping-logger.ts'
 import { createFastClock } from '../../support/time/fast-clock.ts'
 
 const brokers = await sharedBrokers()
@@ -33,6 +34,27 @@ describe.skipIf(brokers === null)('on the shared broker', () => {
       const own = records.filter((record) => record.startsWith(name))
       expect(own).toEqual(Array.from({ length: 30 }, (_, n) => `${name} ${n}`))
     }
+  })
+
+  it('leaves records of another program out, with one warning, and goes on behind them', async () => {
+    const { logger, lines } = keepingLogger()
+    const options = { ...kafkaLogOptions(brokers ?? []), logger }
+    const journal = logs.open(options).journal<number>('tries', DAY_MS)
+    await journal.append([1])
+    const topic = `${options.topics.prefix}.internal.journal.tries`
+    const producer = kafkaClient(brokers ?? []).producer()
+    await producer.connect()
+    const messages = ['hello', '{"cut":'].map((value) => ({ key: 'foreign', value, partition: 0 }))
+    await producer.send({ topic, messages })
+    await producer.disconnect()
+    await journal.append([2])
+    const { records, batches } = await journalled(journal, null, 2)
+    expect(records).toEqual([1, 2])
+    expect(batches.at(-1)?.position).toBe('4')
+    const fields = { topic, offset: 1, name: 'foreign' }
+    expect(lines.filter(({ event }) => event === 'log.foreign_record')).toEqual([
+      { level: 'warn', event: 'log.foreign_record', fields },
+    ])
   })
 
   it('is kept for its retention time, and read from its oldest record if the position is older', async () => {
