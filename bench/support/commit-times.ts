@@ -23,9 +23,11 @@ export async function commitTimes(logFolder: string, topic: string): Promise<Map
       const { producerId, records, maxTimestamp } = batch
       const before = open.get(producerId) ?? []
       if (!batch.isControlBatch) {
-        const sequences = records.map((record) =>
-          sequenceOf({ ...record, offset: Number(record.offset), timestampMs: Number(record.timestamp) }),
-        )
+        const sequences = records
+          .map((record) =>
+            sequenceOf({ ...record, offset: Number(record.offset), timestampMs: Number(record.timestamp) }),
+          )
+          .filter((sequence) => sequence !== null)
         open.set(producerId, [...before, ...sequences])
         continue
       }

@@ -73,7 +73,9 @@ async function compare(
   }
   const ends = await readTopicEnds(partitions, { state, all }, clock)
   const events = await newest(partitions, all, { limit: NEWEST }, (record) => {
-    const { sequence, time, recordedtime, type, id, data } = eventOf(record)
+    const event = eventOf(record)
+    if (event === null) return null
+    const { sequence, time, recordedtime, type, id, data } = event
     return { sequence, time, recordedtime, type, gap: isGap(type) ? storedValue<Gap>(id, data) : null }
   })
   const openGaps = new Map<string, Gap>()

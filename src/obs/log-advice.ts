@@ -41,6 +41,8 @@ export const logAdvice = {
   'kafka.password_refused': 'Do what the hint of `error` says.',
   'leader.group_unavailable': 'Look at Kafka if `leader.group_recovered` does not follow.',
   'leader.report_unreadable': 'Check who may write to this topic.',
+  'log.foreign_event':
+    'Stop the other program, or take its right to write to the topics of this prefix; then restart the bridge to see whether more came.',
   'log.foreign_record':
     'Stop the program that writes there, unless it is a newer version of the bridge; check who may write to this topic.',
   'log.hanging_transaction': 'Nothing to do.',

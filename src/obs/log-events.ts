@@ -111,6 +111,8 @@ export const logEvents = {
   'log.available': 'The event log can be read and written again.',
   'log.claimed':
     'This process is now the only writer of the event log; `durationMs` is how long it took to fence earlier writers.',
+  'log.foreign_event':
+    'The Kafka topic of all events has a record that is no event, at `offset` and with the key `name`. It is skipped, as are further ones; no event is missing. Other consumers of the topic see it.',
   'log.foreign_record':
     'The Kafka topic `topic` has a record that no bridge wrote, at `offset` and with the key `name`; it is ignored, as are further ones. It may be of a newer version.',
   'log.hanging_transaction':

@@ -57,11 +57,17 @@ export function recordOfAll(event: Committed, topics: readonly string[]): NewRec
   return { ...record, headers }
 }
 
+/** True where the record has a header of an event. Every event has; a record without one was never written by a bridge. */
+export function isEventRecord({ headers }: KafkaRecord): boolean {
+  return Object.keys(headers).some((name) => name.startsWith('ce_'))
+}
+
 /**
- * The event of a record of `all`.
- * @throws BridgeError `log_damaged` when the bridge did not write it
+ * The event of a record of `all`; null where the record is none.
+ * @throws BridgeError `log_damaged` when it is an event that lacks something
  */
-export function eventOf(record: KafkaRecord): Committed {
+export function eventOf(record: KafkaRecord): Committed | null {
+  if (!isEventRecord(record)) return null
   const text = (name: string): string => headerOf(record, name) ?? damaged(record, `has no header ${name}`)
   const time = text('ce_time')
   const aheadof = headerOf(record, 'ce_aheadof')
@@ -83,16 +89,17 @@ export function eventOf(record: KafkaRecord): Committed {
     ...withTopics(headerOf(record, 'topics')),
     committedMs: record.timestampMs,
     data: record.value?.toString('utf8') ?? damaged(record, 'has no value'),
-    sequence: sequenceOf(record),
+    sequence: sequenceOf(record) ?? damaged(record, 'has no sequence'),
     epoch: text('ce_epoch'),
   }
 }
 
 /**
- * The sequence of a record of `all`.
- * @throws BridgeError `log_damaged` when it has none
+ * The sequence of a record of `all`; null where the record is no event.
+ * @throws BridgeError `log_damaged` when it is an event that has none
  */
-export function sequenceOf(record: KafkaRecord): number {
+export function sequenceOf(record: KafkaRecord): number | null {
+  if (!isEventRecord(record)) return null
   const sequence = Number(headerOf(record, 'ce_sequence') ?? Number.NaN)
   return sequence > 0 ? sequence : damaged(record, 'has no sequence')
 }

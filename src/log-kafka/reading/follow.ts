@@ -8,7 +8,8 @@ import { offsetAfter } from './offset-lookup.ts'
 import { readPartition } from './partition-reader.ts'
 
 /**
- * Every committed event after `after`, in sequence, in batches; then tails until the signal aborts, and ends.
+ * Every committed event after `after`, in sequence, in batches; then tails until the signal aborts, and ends. Skips records
+ * that no bridge wrote: that no event is missing is proven by the sequences, not by the offsets.
  * @throws BridgeError `log_damaged` when an event is missing that was not dropped by age
  */
 export async function* followTopic(
@@ -26,12 +27,19 @@ export async function* followTopic(
   })
   let position = after
   let mayBeDropped = true
+  let isForeignLogged = false
   for await (const { records, rewound } of readPartition(parts, topic, from, signal)) {
     if (rewound !== null && rewound.asked > rewound.end) throw missing(topic, position + 1)
     mayBeDropped ||= rewound !== null
     const events: Committed[] = []
     for (const record of records) {
       const event = eventOf(record)
+      if (event === null) {
+        const name = record.key?.toString('utf8') ?? null
+        if (!isForeignLogged) parts.logger.error('log.foreign_event', { topic, offset: record.offset, name })
+        isForeignLogged = true
+        continue
+      }
       // A mirror that was restarted copies records a second time.
       if (event.sequence <= position) continue
       if (event.sequence !== position + 1 && !mayBeDropped) throw missing(topic, position + 1)

@@ -6,7 +6,7 @@ import { BridgeError } from '../../errors.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
 import { type FetchOptions, requireNoError } from '../client/partition-protocol.ts'
-import { sequenceOf } from '../client/records.ts'
+import { isEventRecord, sequenceOf } from '../client/records.ts'
 
 /** A range of fewer offsets is read rather than bisected further. */
 const NEAR = 200
@@ -30,14 +30,14 @@ export async function offsetAfter(
   let high = lastStable
   while (high - low > NEAR) {
     const middle = Math.floor((low + high) / 2)
-    const record = await firstRecord(partitions, topic, middle, high)
-    if (record === null || sequenceOf(record) > after) high = middle
-    else low = record.offset + 1
+    const event = await firstEvent(partitions, topic, middle, high)
+    if (event === null || event.sequence > after) high = middle
+    else low = event.offset + 1
   }
   return low
 }
 
-/** The last sequence in the topic; 0 when it was never written, null when every record was dropped by age. */
+/** The last sequence in the topic; 0 when no event was ever written, null when every one was dropped by age. */
 export async function latestSequence(partitions: PartitionClient, topic: string): Promise<number | null> {
   const [last] = await newest(partitions, topic, { limit: 1 }, sequenceOf)
   if (last !== undefined) return last
@@ -47,8 +47,19 @@ export async function latestSequence(partitions: PartitionClient, topic: string)
 /** The sequence of the first event that the topic keeps; null where it keeps none. */
 export async function oldestSequence(partitions: PartitionClient, topic: string): Promise<number | null> {
   const { earliest, lastStable } = await partitions.offsets(topic)
-  const first = await firstRecord(partitions, topic, earliest, lastStable)
-  return first === null ? null : sequenceOf(first)
+  return (await firstEvent(partitions, topic, earliest, lastStable))?.sequence ?? null
+}
+
+/** As `firstRecord`, of the records that are events. */
+async function firstEvent(
+  partitions: PartitionClient,
+  topic: string,
+  from: number,
+  to: number,
+): Promise<{ offset: number; sequence: number } | null> {
+  const record = await firstRecord(partitions, topic, from, to, isEventRecord)
+  const sequence = record && sequenceOf(record)
+  return record === null || sequence === null ? null : { offset: record.offset, sequence }
 }
 
 /** Which of the newest records to read. */
@@ -61,14 +72,14 @@ export interface NewestWindow {
 }
 
 /**
- * What `read` makes of the newest committed records, oldest first: at most `limit`, and none further once `mostBytes` of
- * values were read. Reads ranges backwards from the end: the first in full, and drops a later one that exceeds the limit.
+ * What `read` makes of the newest committed records, oldest first; without those of which it makes null. At most `limit`, and
+ * none further once `mostBytes` of values were read. Reads ranges backwards from the end: the first in full, and drops a later one that exceeds the limit.
  */
 export async function newest<T>(
   partitions: PartitionClient,
   topic: string,
   { before: end = Number.POSITIVE_INFINITY, limit, mostBytes = Number.POSITIVE_INFINITY }: NewestWindow,
-  read: (record: KafkaRecord) => T,
+  read: (record: KafkaRecord) => T | null,
 ): Promise<T[]> {
   const { earliest, lastStable } = await partitions.offsets(topic)
   let found: T[] = []
@@ -79,7 +90,8 @@ export async function newest<T>(
     const from = Math.max(earliest, to - range)
     const before: T[] = []
     const isComplete = await eachBetween(partitions, topic, from, to, (record) => {
-      before.push(read(record))
+      const one = read(record)
+      if (one !== null) before.push(one)
       bytes += record.value?.length ?? 0
       return bytes < mostBytes || to === last
     })
@@ -111,12 +123,13 @@ export async function eachBetween(
   return true
 }
 
-/** The first committed record with `from` ≤ offset < `to`; null where there is none. */
+/** The first committed record with `from` ≤ offset < `to` that is wanted; null where there is none. */
 export async function firstRecord(
   partitions: PartitionClient,
   topic: string,
   from: number,
   to: number,
+  isWanted: (record: KafkaRecord) => boolean = () => true,
 ): Promise<KafkaRecord | null> {
   for (let offset = from; offset < to; ) {
     const { records, nextOffset } = await fetchOnce(
@@ -125,7 +138,7 @@ export async function firstRecord(
       { offset, to },
       { maxBytes: PROBE_BYTES },
     )
-    const [record] = records
+    const record = records.find(isWanted)
     if (record !== undefined) return record.offset < to ? record : null
     offset = nextOffset
   }

@@ -40,7 +40,8 @@ export async function resolveState(parts: ResolvingParts): Promise<boolean> {
     const sequence = text === undefined || text === null ? 0 : Number(text)
     const visible = (await latestSequence(partitions, all)) ?? sequence
     const hangingEvents = events === undefined ? [] : await readHanging(partitions, events)
-    const isThere = visible >= sequence || hangingEvents.some((record) => sequenceOf(record) >= sequence)
+    const hangingSequences = hangingEvents.map((record) => sequenceOf(record) ?? 0)
+    const isThere = visible >= sequence || hangingSequences.some((number) => number >= sequence)
     await resolve(parts, partitions, state, isThere ? 'commit' : 'abort')
     return true
   })
@@ -58,10 +59,10 @@ export async function resolveTopics(
   return parts.read('looking for hanging transactions', async (partitions) => {
     const unstable = await partitions.unstable(topics.map((topic) => topicName(parts.prefix, topic)))
     for (const hanging of unstable) {
-      const [first] = await readHanging(partitions, hanging)
-      const topicSequence = first === undefined ? null : topicSequenceOf(first)
+      const topicSequences = (await readHanging(partitions, hanging)).map(topicSequenceOf)
+      const topicSequence = topicSequences.find((number) => number !== null)
       const isCounted =
-        topicSequence === null ||
+        topicSequence === undefined ||
         topicSequence <= countOf(state, hanging.topic.slice(parts.prefix.length + 1))
       await resolve(parts, partitions, hanging.topic, isCounted ? 'commit' : 'abort')
     }

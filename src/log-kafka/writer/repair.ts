@@ -55,7 +55,7 @@ async function countingOn(
   const choices = new Map(state.choices)
   await eachBetween(partitions, all, from, lastStable, (record) => {
     const event = eventOf(record)
-    if (event.sequence <= state.place.sequence || event.sequence > last) return true
+    if (event === null || event.sequence <= state.place.sequence || event.sequence > last) return true
     const [one] = nameTopics([event], nativeKind)
     if (one === undefined) return true
     named.push(one)

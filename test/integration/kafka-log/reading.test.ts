@@ -43,6 +43,32 @@ describe.skipIf(brokers.length === 0)('reading events', () => {
     expect(sequencesOf(await followed(log, 0, 600))).toEqual(Array.from({ length: 600 }, (_, n) => n + 1))
   })
 
+  it('skips records of another program wherever they lie, and says so once', async () => {
+    const { logger, lines } = keepingLogger()
+    const options = { ...kafkaLogOptions(brokers), logger }
+    const topic = `${options.topics.prefix}.all`
+    const log = logs.open(options)
+    const writer = await claimed(log)
+    await sendForeign(topic, 1)
+    await writer.commit({ events: sampleEvents(1, 3) })
+    // More than are read in one go, so that the search for an offset meets them.
+    await sendForeign(topic, 600)
+    expect((await claimed(log)).state.head.sequence).toBe(3)
+    await (await claimed(log)).commit({ events: sampleEvents(4, 250) })
+    await sendForeign(topic, 20)
+    expect(await log.oldest(AbortSignal.timeout(20_000))).toBe(1)
+    expect(await log.end(AbortSignal.timeout(20_000))).toMatchObject({ sequence: 250 })
+    expect((await claimed(log)).state.head.sequence).toBe(250)
+    for (const after of [1, 2, 3, 4, 249]) {
+      const [first] = await followed(log, after, 1)
+      expect(first?.sequence).toBe(after + 1)
+    }
+    lines.length = 0
+    expect(sequencesOf(await followed(log, 0, 250))).toEqual(Array.from({ length: 250 }, (_, n) => n + 1))
+    const said = lines.filter(({ event }) => event === 'log.foreign_event')
+    expect(said).toMatchObject([{ level: 'error', fields: { topic, name: 'foreign' } }])
+  })
+
   it('begins with the earliest retained event', async () => {
     const options = kafkaLogOptions(brokers)
     const log = logs.open(options)
@@ -141,5 +167,14 @@ async function writeEvent(prefix: string, sequence: number): Promise<void> {
   await producer.connect()
   const event = { ...sampleEvent(sequence), sequence, epoch: 'AAAAAAAA' }
   await producer.send({ topic: `${prefix}.all`, messages: [eventRecord(event, sequence)] })
+  await producer.disconnect()
+}
+
+/** Sends records to the topic as another program does. */
+async function sendForeign(topic: string, count: number): Promise<void> {
+  const producer = kafkaClient(brokers).producer()
+  await producer.connect()
+  for (let n = 0; n < count; n++)
+    await producer.send({ topic, messages: [{ key: 'foreign', value: 'hello', partition: 0 }] })
   await producer.disconnect()
 }

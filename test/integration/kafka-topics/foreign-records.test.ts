@@ -6,6 +6,7 @@ import {
   type BridgeProcess,
   bridgeEnv,
   type CommandProcess,
+  runToEnd,
   startBridge,
   startCommand,
   temporaryDirectory,
@@ -25,7 +26,7 @@ interface Line {
 }
 
 describe.skipIf(brokers === null)('a record that no bridge wrote', () => {
-  it('is skipped in tables and journals with one warning; in place of a row it stops the bridge cleanly', async () => {
+  it('is skipped in tables, journals and events, and said once; in place of a row it stops the bridge cleanly', async () => {
     using directory = temporaryDirectory()
     const sandbox = await startSandbox(
       { scenario: 'demo', plan: 'advanced', weeklyQuota: 1_000_000 },
@@ -49,6 +50,7 @@ describe.skipIf(brokers === null)('a record that no bridge wrote', () => {
       for (const topic of [tables, audit])
         for (const key of ['foreign', 'again']) await send(topic, key, 'hello')
       await send(tables, 'of-a-newer-version/x', 'hello')
+      await send(`${prefix}.all`, 'foreign', 'hello')
       const after = await createToken(bridge, 'after')
       const targets = await eventually(
         () => audited(bridge),
@@ -59,6 +61,14 @@ describe.skipIf(brokers === null)('a record that no bridge wrote', () => {
       expect(warned.map(({ level, topic }) => [level, topic]).sort()).toEqual(
         [audit, tables].sort().map((topic) => ['warn', topic]),
       )
+      await eventually(
+        () => linesOf(bridge).filter(({ event }) => event === 'log.foreign_event'),
+        ({ length }) => length === 1,
+      )
+      expect(await runToEnd(['repair'], env)).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('nothing to repair'),
+      })
 
       await send(tables, `tokens/${before}`, 'hello')
       await expectCleanStop(bridge)

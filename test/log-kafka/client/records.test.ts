@@ -14,6 +14,7 @@ import {
   rejectedHashOf,
   rejectedOf,
   rejectedRecord,
+  sequenceOf,
 } from '../../../src/log-kafka/client/records.ts'
 
 /** Text that an event can contain: no lone surrogate. */
@@ -86,8 +87,8 @@ describe('the record of an event', () => {
         for (const record of [eventRecord(traced, 1), recordOfAll(traced, [])])
           expect(record.headers?.traceparent).toBe(`00-${trace}-01`)
         expect(eventRecord({ ...event, journey: 'sent=412' }, 1).headers).not.toHaveProperty('traceparent')
-        const { journey: _none, ...untold } = eventOf(sent(eventRecord(traced, 1)))
-        expect(untold).toEqual({ ...event, committedMs: APPENDED_MS })
+        const untold = eventOf(sent(eventRecord(traced, 1)))
+        expect({ ...untold, journey: undefined }).toEqual({ ...event, committedMs: APPENDED_MS })
       }),
     )
   })
@@ -103,15 +104,18 @@ describe('the record of an event', () => {
     )
   })
 
-  it('of a foreign producer is damage, with the remedy', () => {
+  it('of a foreign producer is no event; one that lacks something is damage, with the remedy', () => {
     const foreign: KafkaRecord = {
       offset: 3,
       timestampMs: 0,
       key: null,
       value: Buffer.from('{}'),
-      headers: {},
+      headers: { traceparent: Buffer.from('a') },
     }
-    expect(() => eventOf(foreign)).toThrow(
+    expect([eventOf(foreign), sequenceOf(foreign)]).toEqual([null, null])
+    const cut = { ...foreign, headers: { ce_id: Buffer.from('a') } }
+    expect(() => sequenceOf(cut)).toThrow('record 3 of the log has no sequence')
+    expect(() => eventOf(cut)).toThrow(
       expect.objectContaining({
         code: 'log_damaged',
         message: expect.stringContaining('record 3'),

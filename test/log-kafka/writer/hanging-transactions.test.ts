@@ -104,16 +104,17 @@ describe('a hanging transaction of the writer state', () => {
 })
 
 describe('hanging transactions of topics', () => {
+  const state: KafkaWriterState = {
+    earlier: null,
+    place: { epoch: 'AAAAAAAA', sequence: 5 },
+    counts: new Map([
+      ['fca.REN', 2],
+      ['gaps', 1],
+    ]),
+    choices: new Map(),
+  }
+
   it('are committed as far as the writer state counts their events, and aborted beyond', async () => {
-    const state: KafkaWriterState = {
-      earlier: null,
-      place: { epoch: 'AAAAAAAA', sequence: 5 },
-      counts: new Map([
-        ['fca.REN', 2],
-        ['gaps', 1],
-      ]),
-      choices: new Map(),
-    }
     const { parts, decisions } = over({
       all: { decided: [event(4)], waiting: [event(5)] },
       'fca.REN': { decided: [event(2, 1)], waiting: [event(5, 2)] },
@@ -129,5 +130,12 @@ describe('hanging transactions of topics', () => {
       ['p.gaps', 'abort'],
       ['p.rejected', 'commit'],
     ])
+  })
+
+  it('are judged by their events, not by a record of another program among them', async () => {
+    const foreign: NewRecord = { partition: 0, key: 'foreign', value: 'hello' }
+    const { parts, decisions } = over({ gaps: { decided: [event(3, 1)], waiting: [foreign, event(6, 2)] } })
+    expect(await resolveTopics(parts, ['gaps'], state)).toBe(true)
+    expect(decisions).toEqual([['p.gaps', 'abort']])
   })
 })
