@@ -72,7 +72,7 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
     )
   } else if (missing.length > 0) {
     const todo =
-      'start a bridge: it creates them, empty; so does the next leader (bridge admin step-down), except all, internal.state and internal.tables. If one of these existed before, restore it from a backup first: docs/run/on-kafka.md#disasters'
+      'start a bridge: it creates them, empty; so does the next leader (bridge admin step-down), except all, internal.state and internal.tables. If one of these existed before, restore it from a backup first: docs/run/kafka-disasters.md'
     found.push(warn('topics', `missing: ${names(missing)}`, todo))
   }
   if (low !== null) {

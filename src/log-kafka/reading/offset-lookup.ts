@@ -73,7 +73,8 @@ export interface NewestWindow {
 
 /**
  * What `read` makes of the newest committed records, oldest first; without those of which it makes null. At most `limit`, and
- * none further once `mostBytes` of values were read. Reads ranges backwards from the end: the first in full, and drops a later one that exceeds the limit.
+ * none further once `mostBytes` of values were read. Reads ranges backwards from the end: the first in full, and drops a later
+ * one that exceeds the limit.
  */
 export async function newest<T>(
   partitions: PartitionClient,

@@ -1,5 +1,6 @@
 /**
- * Creates the topics of category codes that come while the bridge runs, or that a claim finds missing. No event waits for such a topic: while it cannot be had, its events go to the shared topic of their kind.
+ * Creates the topics of category codes that come while the bridge runs, or that a claim finds missing. No event waits for
+ * such a topic: while it cannot be had, its events go to the shared topic of their kind.
  */
 import { isBridgeError } from '../../errors.ts'
 import type { Logger } from '../../obs/logger.ts'
