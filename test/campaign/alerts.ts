@@ -1,4 +1,4 @@
-/** Plays every fault of `live-faults.ts` with the alert rules and intervals as shipped, which takes up to an hour and a half. */
+/** Plays every fault of `live-faults.ts` with the alert rules and intervals as shipped, which takes twenty minutes. */
 import { findRuntime } from '../support/kafka/runtime/find-runtime.ts'
 import { liveFaults, type Mode } from '../support/monitoring/live-faults.ts'
 import { type PlayedFault, playFaults } from '../support/monitoring/play-faults.ts'

@@ -52,7 +52,7 @@ export const liveFaults: readonly LiveFault[] = [
     reasons: ['BridgeThrottled'],
     lastsSeconds: { quick: 0, real: 600 },
     // The bridge asks again by itself up to ten minutes later; the quick mode restarts it.
-    endsSeconds: { quick: 30, real: 660 },
+    endsSeconds: { quick: 30, real: 300 },
     start: async (mode) =>
       upstreamFault(
         'throttled',
