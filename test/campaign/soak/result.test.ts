@@ -10,15 +10,17 @@ const whole: SoakDay = {
   ...{ vanished: 2, undelivered: 0, judgedAt: '2026-11-24T00:45:00.000Z' },
 }
 
-/** One life of `minutes`, which grows after its first hour and opens a descriptor now and then. */
+/** One life of `minutes`, which grows after its first hour and opens a descriptor now and then; ten come and go each hour. */
 function life(minutes: number, mbAnHour: number, descriptorEveryMinutes: number): Sample[] {
   return Array.from({ length: minutes * 2 }, (_, index) => {
     const age = index / 2
+    const connections = Math.floor((age + 15) / 30) % 2 === 0 ? 10 : 0
     const grownMb = Math.max(0, age - 60) * (mbAnHour / 60)
     return {
       ...{ name: 'bridge', pid: 7, atMs: 1_800_000_000_000 + age * 60_000, age, cpuS: age * 3 },
       ...{ rssMb: 200 + grownMb + (index % 5), heapMb: 60 + (index % 7), externalMb: 10, loopS: 0.1 },
-      ...{ descriptors: 40 + Math.floor(age / descriptorEveryMinutes), streams: 2, pending: 0, storeMb: 100 },
+      descriptors: 40 + connections + Math.floor(age / descriptorEveryMinutes),
+      ...{ streams: 2, pending: 0, storeMb: 100 },
     }
   })
 }

@@ -15,8 +15,8 @@ const WARM_MINUTES = 60
 const WINDOW_MINUTES = 5
 /** Shorter stretches are not judged. */
 const SHORTEST_MINUTES = 45
-/** Of a stretch, at both ends, to compare descriptors. */
-const END_MINUTES = 15
+/** Until then a process opens what it keeps. */
+const OPENING_MINUTES = 15
 
 /** One simulated day. */
 export interface SoakDay {
@@ -71,6 +71,7 @@ interface Stretch {
   heapMbAnHour: Slope | null
   rssMb: Spread
   heapMb: Spread
+  /** `first`, `last`: the fewest of its first half, without what it opens in the first minutes, and of its second half. */
   descriptors: { first: number; last: number; most: number }
   /** Of one core. */
   cpuPercent: number
@@ -145,8 +146,7 @@ function stretchesOf(samples: readonly Sample[]): Stretch[] {
       )
       return slopeOf(floors.map(({ x, y }) => ({ x: x / 60, y })))
     }
-    const early = life.filter(({ age }) => age >= END_MINUTES && age < 2 * END_MINUTES)
-    const late = life.filter(({ age }) => age >= last.age - END_MINUTES)
+    const middle = (OPENING_MINUTES + last.age) / 2
     const descriptorsOf = (some: readonly Sample[]): number[] => some.map(({ descriptors }) => descriptors)
     return {
       process: first.name,
@@ -157,8 +157,8 @@ function stretchesOf(samples: readonly Sample[]): Stretch[] {
       rssMb: spreadOf(life.map(({ rssMb }) => rssMb)),
       heapMb: spreadOf(life.map(({ heapMb }) => heapMb)),
       descriptors: {
-        first: spreadOf(descriptorsOf(early)).median,
-        last: spreadOf(descriptorsOf(late)).median,
+        first: Math.min(...descriptorsOf(life.filter(({ age }) => age >= OPENING_MINUTES && age < middle))),
+        last: Math.min(...descriptorsOf(life.filter(({ age }) => age >= middle))),
         most: Math.max(...descriptorsOf(life)),
       },
       cpuPercent: ((last.cpuS - first.cpuS) / (last.atMs - first.atMs)) * 100_000,
