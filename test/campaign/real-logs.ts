@@ -36,7 +36,7 @@ export interface RealLogTally {
 
 /** Plays worlds, one at a time, each on an unused log. Starts a broker when the first world needs one. */
 export class RealLogs implements AsyncDisposable {
-  #cluster: KafkaCluster | null = null
+  #cluster: Promise<KafkaCluster> | null = null
   #runtime: KafkaRuntime | null = null
   #left = 0
 
@@ -53,7 +53,7 @@ export class RealLogs implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#cluster?.stop()
+    await (await this.#cluster)?.stop()
   }
 
   /** A log that fails counts as a difference. */
@@ -68,13 +68,17 @@ export class RealLogs implements AsyncDisposable {
 
   async #kafkaLog(version: string): Promise<RealLog> {
     if (this.#cluster === null || this.#left === 0) {
-      await this.#cluster?.stop()
-      this.#runtime ??= await kafkaOf(version)
-      this.#cluster = await startCluster({ runtime: this.#runtime, longLived: true })
+      await (await this.#cluster)?.stop()
+      this.#cluster = this.#start(version)
       this.#left = WORLDS_A_BROKER
     }
     this.#left -= 1
-    return kafkaLog(this.#cluster.brokers)
+    return kafkaLog((await this.#cluster).brokers)
+  }
+
+  async #start(version: string): Promise<KafkaCluster> {
+    this.#runtime ??= await kafkaOf(version)
+    return startCluster({ runtime: this.#runtime, longLived: true })
   }
 }
 

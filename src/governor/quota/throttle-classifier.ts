@@ -62,8 +62,8 @@ const SOON_GROWTH = 2
 const ADVISED_RETRIES = 12
 /** For so long after a quota that others have spent, no further 429s are retried so soon. */
 const WARY_MS = 72 * HOUR_MS
-/** That many verdicts in a row make others the cause: a throttle that lasted for minutes must not slow later retries. */
-const WARY_AFTER_QUOTAS = 3
+/** That many verdicts in a row make others the cause, after eleven to thirteen minutes: a shorter throttle slows no later retries. */
+const WARY_AFTER_QUOTAS = 4
 /**
  * Probes after them: the first one soon and the next not much rarer, for a throttle too may last. Those of a day cost the
  * quota of others two requests more than probes after 1, 2, 4 min … 6 h from the third 429 on.
@@ -85,7 +85,7 @@ export interface ClassifierState {
   refusedMs: number
   /** Consecutive verdicts `quota`. */
   quotasInARow: number
-  /** When the verdict was last `quota` for the third time in a row or more, ms since 1970; null: never. */
+  /** When the verdict was last `quota` for the fourth time in a row or more, ms since 1970; null: never. */
   lastQuotaMs: number | null
   /** These 429s began within days of such a verdict. */
   isWary: boolean

@@ -70,7 +70,7 @@ export function postponeRescan(context: StepContext, scan: PageScan, retryMs: nu
   const attempts = ((isScheduled ? round : sweep)?.attempts ?? RESCAN_ATTEMPTS) + 1
   if (attempts >= RESCAN_ATTEMPTS) {
     const done = isScheduled ? { round: roundAfter(context, scan) } : sweepAfter(context, scan)
-    const waitMs = Math.max(retryMs, GAP_RETRY_MS * 2 ** attempts)
+    const waitMs = Math.max(retryMs, GAP_RETRY_MS * 2 ** (attempts - 1))
     return openGapsFor(context, scan, [{ fromMs, toMs: coveredToMs }], { head: done, waitMs, attempts })
   }
   const later = { attempts, dueAtMs: context.nowMs + Math.max(RESCAN_RETRY_MS, retryMs) }

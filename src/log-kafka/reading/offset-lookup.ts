@@ -132,15 +132,13 @@ export async function firstRecord(
   to: number,
   isWanted: (record: KafkaRecord) => boolean = () => true,
 ): Promise<KafkaRecord | null> {
+  let maxBytes = PROBE_BYTES
   for (let offset = from; offset < to; ) {
-    const { records, nextOffset } = await fetchOnce(
-      partitions,
-      topic,
-      { offset, to },
-      { maxBytes: PROBE_BYTES },
-    )
+    const { records, nextOffset } = await fetchOnce(partitions, topic, { offset, to }, { maxBytes })
     const record = records.find(isWanted)
     if (record !== undefined) return record.offset < to ? record : null
+    // Many that are not wanted may follow: they are not asked for one batch at a time.
+    maxBytes = READ_BYTES
     offset = nextOffset
   }
   return null

@@ -46,6 +46,8 @@ const notification = z.object({
   asked: count.exactOptional(),
   /** When the next is due. */
   dueMs: count,
+  /** When that was decided; absent: before the first try, or by a build that did not store it. */
+  setMs: count.exactOptional(),
   atMs: count,
 })
 const anyCommand = z.discriminatedUnion('kind', [

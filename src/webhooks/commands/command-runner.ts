@@ -189,7 +189,11 @@ export class CommandRunner {
   /** The command only waits for its time. */
   #isLater({ endpointId, command }: KeyedCommand): boolean {
     const { notifications, clock } = this.#options
-    return command.kind === 'notice' && command.dueMs > clock.now() && notifications.isOpen(endpointId)
+    if (command.kind !== 'notice') return false
+    const nowMs = clock.now()
+    const { dueMs, setMs = 0 } = command
+    // Where the clock was set back since, it is tried at once: else it would wait longer by the step.
+    return dueMs > nowMs && setMs <= nowMs && notifications.isOpen(endpointId)
   }
 
   /** Time to the next try; a new command wakes the runner earlier. */

@@ -67,7 +67,7 @@ const rows = {
     asked: count.exactOptional(),
     /** When the next try is due. */
     dueMs: count,
-    /** When that was decided; absent: nothing of it was sent, or by a build that did not store it. */
+    /** When that was decided; absent: by a build that did not store it. */
     setMs: count.exactOptional(),
     /** HTTP status of the last answer; null where there was none. */
     lastStatus: count.nullable(),

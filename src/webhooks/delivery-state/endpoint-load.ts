@@ -72,7 +72,7 @@ export function loadEndpoint(
 }
 
 /** The last sequence of this log that is certainly before the endpoint's start; 0 where none is. */
-function throughStart(reader: Reader, start: string): number {
+export function throughStart(reader: Reader, start: string): number {
   const cursor = decodeCursor(start)
   if (isOfPresentLog(reader, cursor)) return cursor.sequence
   const shared = cursor.epoch === reader.epoch ? null : reader.sharedThrough(cursor.epoch)

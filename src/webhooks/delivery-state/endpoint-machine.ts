@@ -224,12 +224,12 @@ export class EndpointMachine {
   }
 
   /**
-   * Of the request with the delivery of that sequence only the first `count` deliveries were sent: the others are due again at
-   * `againMs`. With 0 nothing was sent, and its slot is free.
+   * Of the request with the delivery of that sequence only the first `count` deliveries were sent: the others are due again
+   * after `delayMs`. With 0 nothing was sent, and its slot is free.
    */
-  sentOnly(sequence: number, count: number, againMs: number): void {
+  sentOnly(sequence: number, count: number, nowMs: number, delayMs = 0): void {
     const deliveries = [...(this.#inFlight.get(sequence)?.deliveries.values() ?? [])]
-    for (const one of deliveries.slice(count)) this.#release(one, againMs)
+    for (const one of deliveries.slice(count)) this.#release(one, nowMs, delayMs)
   }
 
   /** The log no longer keeps these events of a request: their deliveries are dead. Nothing was sent of the others. */
@@ -321,12 +321,12 @@ export class EndpointMachine {
     return { delivery, ...(others.length > 0 && { others }), attempt: row.tries + 1, sort }
   }
 
-  /** Nothing was sent of a delivery in flight: it is due again at `againMs`. */
-  #release(delivery: Matched, againMs: number): void {
+  /** Nothing was sent of a delivery in flight: it is due again after that delay. */
+  #release(delivery: Matched, nowMs: number, delayMs = 0): void {
     const { sequence } = delivery
     this.#inFlight.delete(sequence)
-    if (this.#backlog.row(sequence) !== undefined) this.#backlog.retryAt(sequence, againMs)
-    else this.#keep(delivery, { tries: 0, dueMs: againMs, lastStatus: null }, false)
+    if (this.#backlog.row(sequence) !== undefined) this.#backlog.retryAt(sequence, nowMs + delayMs)
+    else this.#keep(delivery, { tries: 0, dueMs: nowMs + delayMs, setMs: nowMs, lastStatus: null }, false)
   }
 
   /** Keeps the deliveries of a request as retry rows; a batch names itself in them as long as it is tried again as a whole. */

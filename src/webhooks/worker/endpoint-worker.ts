@@ -232,7 +232,7 @@ export class EndpointWorker implements Starter {
     if (stopped.aborted) return
     const nowMs = clock.now()
     if (tried.kind === 'aborted') machine.sentOnly(sequence, 0, nowMs)
-    else if (tried.kind === 'later') machine.sentOnly(sequence, 0, nowMs + RETRY_BODY_MS)
+    else if (tried.kind === 'later') machine.sentOnly(sequence, 0, nowMs, RETRY_BODY_MS)
     else if (tried.kind === 'dropped') machine.dropped(sequence, tried.gone, nowMs)
     else {
       machine.sentOnly(sequence, tried.count, nowMs)

@@ -89,9 +89,11 @@ test.each([1, 2, 5, 10, 30, 60])(
   },
 )
 
-test('a throttle that lasted for minutes does not slow the retries of the next one, nor does its quota verdict', () => {
-  const { verdicts, state } = rowAndState(8)
+test('a throttle of ten minutes does not slow the retries of the next one, nor does its quota verdict', () => {
+  const { verdicts, state } = rowAndState(9)
   expect(verdicts.at(-1)?.kind).toBe('quota')
+  const passedMs = verdicts.reduce((sum, { waitMs }) => sum + waitMs, 0)
+  expect(passedMs).toBeGreaterThan(10 * MINUTE_MS)
   expect(row(7, {}, afterSuccess(state))).toEqual(row(7))
 })
 

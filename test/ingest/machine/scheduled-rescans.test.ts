@@ -79,7 +79,7 @@ describe('scheduled re-scans', () => {
     expect(world.missing()).toEqual([])
   })
 
-  it('whose range became a gap are tried again four minutes later, not an hour', () => {
+  it('whose range became a gap are tried again within minutes, not after an hour', () => {
     const isFailing = (): boolean => world.openGaps.length === 0
     const world = new World({
       ...asSold,

@@ -211,7 +211,7 @@ class EndpointSimulation {
     const [sent = []] = this.#inFlight.splice(chance.between(0, Math.max(0, this.#inFlight.length - 1)), 1)
     const [first] = sent
     if (first === undefined) return
-    if (!this.#isCalm && chance.yes(0.05)) return this.#machine.sentOnly(first, 0, this.#nowMs + 1000)
+    if (!this.#isCalm && chance.yes(0.05)) return this.#machine.sentOnly(first, 0, this.#nowMs, 1000)
     if (!this.#isCalm && chance.yes(0.03)) {
       const gone = sent.filter(() => chance.yes(0.5))
       for (const sequence of gone) this.#finished.add(sequence)

@@ -257,4 +257,18 @@ describe('webhook.disabled.v1', () => {
       { numRuns: 15 },
     )
   })
+
+  test('are tried again at once where the clock was set back, and not later by the step', async () => {
+    const world = noticeWorld((_, tries) => (tries === 1 ? 500 : 204))
+    const process = world.start()
+    await make(world, process, { id: 'ep_bad' })
+    await make(world, process, { id: 'ep_told', filter: { types: ['webhook.exhausted' as const] } })
+    void process.recovery.notify('ep_bad', { kind: 'exhausted', count: 3, firstMs: 1000, lastMs: 2000 })
+    await world.run(1000)
+    expect(world.seen).toHaveLength(1)
+    world.clock.set(world.clock.now() - 2 * HOUR_MS)
+    await world.run(30_000)
+    expect(world.seen).toHaveLength(2)
+    process.kill()
+  })
 })

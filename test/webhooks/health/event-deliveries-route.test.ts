@@ -188,6 +188,14 @@ describe('GET /v1/disclosures/{id}/deliveries', () => {
     expect(await saidOf(parts, { standing: RESTING })).toEqual(said)
   })
 
+  test('says after a restore that an event before its start is not sent', async () => {
+    await using api = await startApi({ count: 20, standingOf: () => ({ ...RESTING, unreadAfter: 9 }) })
+    api.store.archive.setEarlierEpochs({ through: 15, epochs: { Epoch000: 15 } })
+    await endpointIn(api, { start: cursor(12, 'Epoch000') })
+    expect(await only(api, 10)).toEqual([true, null, ['before_start']])
+    expect(await only(api, 13)).toEqual([true, 'pending', ['not_read']])
+  })
+
   test.each<[string, Parameters<typeof saidOf>[1], string | null, string]>([
     ['its machine has not read it', { at: machine(9) }, 'pending', 'not_read'],
     ['its machine holds it', { at: machine(12, 10) }, 'pending', 'under_way'],
