@@ -47,7 +47,6 @@ import {
   codeTopics,
   journalPlan,
   LEADER,
-  onePartition,
   REJECTED,
   REQUESTS,
   RESPONSES,
@@ -162,7 +161,8 @@ class KafkaEventLog implements KafkaLog {
     this.#requestSender = new RequestSender(reader, this.#requestTopics())
     this.#status = new PartitionWriter(reader, this.#topic(STATUS), reader.closed)
     const groupId = `${this.#prefix}.leader`
-    this.#elections = openElections({ openSession, clock, logger, groupId, topic: this.#topic(LEADER) })
+    const createTopic = () => this.#startup.createAgain([LEADER])
+    this.#elections = openElections({ ...reader, groupId, topic: this.#topic(LEADER), createTopic })
   }
 
   get waitingFor(): string | null {
@@ -245,8 +245,8 @@ class KafkaEventLog implements KafkaLog {
       prefix: this.#prefix,
       nativeKind,
       known: this.#known,
-      createTopics: async (topics: readonly string[]) =>
-        (await this.#startup.create(topics.map(onePartition))).created,
+      createTopics: async (topics: readonly string[]) => void (await this.#startup.create(topics)),
+      topics: this.#startup,
       faultHooks,
       tail: this.#stateTail,
       rejectedLimit: this.#rejectedLimit,

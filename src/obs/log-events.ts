@@ -211,9 +211,9 @@ export const logEvents = {
   'token.unreadable':
     'A stored access token cannot be read by this version, and requests with it are rejected; or only the time of its last use cannot be read, and it works.',
   'topic.create_refused':
-    'The topic of a category cannot be had: Kafka refuses to create it, or it has several partitions. Its events go to the topic _other; the next leader tries again.',
+    'A topic of a category cannot be had, or one that no event needs: Kafka refuses to create it, or it has several partitions. Events of the category go to the topic _other; the next leader tries again.',
   'topic.created_again':
-    'A new leader, or one whose write has failed, found a topic missing and created it again: its older records are gone from it. Those of events are still in the topic `all`; rejected items are in no other topic.',
+    'A new leader, one whose write has failed, or a candidate found a topic missing and created it again: its older records are gone from it. Those of events are still in the topic `all`; rejected items are in no other topic.',
   'topic.settings_refused':
     'Kafka refuses some settings of new topics, so `count` topics such as `topic` were created without `settings`, or with lower values; `reason` is its own sentence.',
   'traces.export_failed':

@@ -8,7 +8,7 @@ import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { LogEvent } from '../../obs/log-events.ts'
 import type { Logger } from '../../obs/logger.ts'
 import type { KafkaSession, OpenSession } from '../client/client.ts'
-import { unavailable } from '../client/faults.ts'
+import { isUnknownTopic, unavailable } from '../client/faults.ts'
 import { abortable, withTimeout } from '../client/with-timeout.ts'
 
 /** Silence after which the brokers assign the partitions to other members, ms; their usual minimum. */
@@ -40,6 +40,8 @@ export interface GroupPlace {
   logger: Logger
   groupId: string
   topic: string
+  /** Makes the topic again where it was deleted: nobody can join without it. */
+  createTopic?: () => Promise<void>
 }
 
 /** The purpose of a membership, for logs. */
@@ -93,6 +95,7 @@ export class GroupMember {
         this.#isFailing = true
         this.#suspend()
         this.#listener.lost(messageOf(error), this.#heardMs)
+        if (isUnknownTopic(error)) await this.#createTopic(leaving)
         await sleep(clock, REJOIN_MS, leaving)
       }
     }
@@ -183,6 +186,12 @@ export class GroupMember {
       // kafkajs may take a consumer for joined that is not: it would look for something to fetch for ever.
       joined.then(() => consumer.stop()).catch(() => undefined)
     }
+  }
+
+  /** Never throws: without the topic the next join fails too, and this is tried again. */
+  async #createTopic(leaving: AbortSignal): Promise<void> {
+    const { createTopic } = this.#place
+    if (createTopic !== undefined) await abortable(leaving, createTopic()).catch(() => undefined)
   }
 
   #onJoined(memberId: string, partitions: readonly number[]): void {

@@ -98,6 +98,13 @@ export function replicationOf({ replication }: TopicSettings, brokers: KnownBrok
   return replication ?? Math.min(SAFE_REPLICAS, Math.max(named, new Set([...answering, ...holding]).size))
 }
 
+/** What a question about topics needs. */
+interface SetupParts {
+  openSession: OpenSession
+  clock: Clock
+  settings: TopicSettings
+}
+
 /** Topics that exist now. */
 export interface EnsuredTopics {
   /** The fewest replicas of one of them. */
@@ -112,16 +119,13 @@ export interface EnsuredTopics {
  * @throws BridgeError `log_unavailable`; `kafka` when a topic has another number of partitions, or the cluster's policy
  * refuses it; the signal's reason
  */
-export async function ensureTopics(
-  parts: { openSession: OpenSession; clock: Clock; logger: Logger; settings: TopicSettings; named: number },
+export function ensureTopics(
+  parts: SetupParts & { logger: Logger; named: number },
   topics: readonly TopicPlan[],
   signal: AbortSignal,
 ): Promise<EnsuredTopics> {
-  const { openSession, clock, settings } = parts
-  const session = openSession()
-  const admin = session.kafka.admin()
-  const work = async (): Promise<EnsuredTopics> => {
-    await admin.connect()
+  const { clock, settings } = parts
+  return withAdmin(parts, 'creating topics', signal, async (admin) => {
     const wanted = new Map(
       topics.map(({ topic, partitions }) => [topicName(settings.prefix, topic), partitions]),
     )
@@ -142,12 +146,43 @@ export async function ensureTopics(
       }
       await sleep(clock, POLL_MS, signal)
     }
-  }
+  })
+}
+
+/**
+ * Those of these topics that do not exist.
+ * @throws BridgeError `log_unavailable`; the signal's reason
+ */
+export function missingTopics(
+  parts: SetupParts,
+  topics: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  return withAdmin(parts, 'listing topics', signal, async (admin) => {
+    const present = await partitionsByTopic(admin)
+    return topics.filter((topic) => !present.has(topicName(parts.settings.prefix, topic)))
+  })
+}
+
+/** The result of the work, which takes seconds at most, with a connection of its own. */
+async function withAdmin<T>(
+  { openSession, clock }: SetupParts,
+  doing: string,
+  signal: AbortSignal,
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
+  const session = openSession()
+  const admin = session.kafka.admin()
   try {
-    return await withTimeout(clock, DEADLINE_MS, signal, work())
+    return await withTimeout(
+      clock,
+      DEADLINE_MS,
+      signal,
+      admin.connect().then(() => work(admin)),
+    )
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    throw unavailable('creating topics', error)
+    throw unavailable(doing, error)
   } finally {
     session.end()
   }

@@ -4,8 +4,14 @@ import { sleep } from '../../lifecycle/clock.ts'
 import type { LogParts } from '../client/connection.ts'
 import { nonRetriable, unavailable } from '../client/faults.ts'
 import { abortable } from '../client/with-timeout.ts'
-import { type EnsuredTopics, ensureTopics, SAFE_REPLICAS, type TopicSettings } from './topic-setup.ts'
-import { onePartition, type TopicPlan } from './topics.ts'
+import {
+  type EnsuredTopics,
+  ensureTopics,
+  missingTopics,
+  SAFE_REPLICAS,
+  type TopicSettings,
+} from './topic-setup.ts'
+import { onePartition, type TopicPlan, topicName } from './topics.ts'
 
 /** Low, so that a recovered Kafka is noticed soon, ms. */
 const RETRY_MS = 1_000
@@ -51,8 +57,25 @@ export class TopicStartup {
     }
   }
 
-  /** Creates missing topics, without a retry. Throws as `ensureTopics`. */
-  create(topics: readonly TopicPlan[]): Promise<EnsuredTopics> {
+  /** Creates missing topics of one partition, without a retry. Throws as `ensureTopics`. */
+  async create(topics: readonly string[]): Promise<readonly string[]> {
+    return (await this.#ensure(topics.map(onePartition))).created
+  }
+
+  /** As `create`, of topics that existed once: logs each one that was missing. */
+  async createAgain(topics: readonly string[]): Promise<void> {
+    const { logger, settings } = this.#parts
+    for (const topic of await this.create(topics)) {
+      logger.warn('topic.created_again', { topic: topicName(settings.prefix, topic) })
+    }
+  }
+
+  /** Those of these topics that do not exist. Throws as `missingTopics`. */
+  missing(topics: readonly string[]): Promise<readonly string[]> {
+    return missingTopics(this.#parts, topics, this.#parts.closed)
+  }
+
+  #ensure(topics: readonly TopicPlan[]): Promise<EnsuredTopics> {
     return ensureTopics(this.#parts, topics, this.#parts.closed)
   }
 
@@ -71,7 +94,7 @@ export class TopicStartup {
     let loggedHint: string | null = null
     while (!closed.aborted) {
       try {
-        const { replicas } = await this.create(topics)
+        const { replicas } = await this.#ensure(topics)
         if (loggedHint !== null) logger.info('log.available')
         return replicas
       } catch (error) {

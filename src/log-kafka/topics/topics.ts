@@ -106,18 +106,15 @@ export function codeTopics(codes: { fca: readonly string[]; native: readonly str
   ])
 }
 
+/** Topics of the start that commits write to, and that can be made again: they hold copies of events, and rejected items. */
+export const COPIES: readonly string[] = [GAPS, REJECTED, otherTopic('fca'), otherTopic('native')]
+
+/** Topics of the start that no commit writes to, and that hold nothing for long. */
+export const MOMENTARY: readonly string[] = [STATUS, LEADER, REQUESTS, RESPONSES]
+
 /** Every topic that exists from the start, with the topics of known codes. */
 export function startTopics(known: ReadonlySet<string>): string[] {
-  const others = [otherTopic('fca'), otherTopic('native')]
-  return [ALL, GAPS, REJECTED, STATUS, STATE, TABLES, LEADER, REQUESTS, RESPONSES, ...others, ...known]
-}
-
-/** Topics of the start whose loss empty ones would hide: the log itself, and tables such as those of tokens and endpoints. */
-const IRREPLACEABLE: ReadonlySet<string> = new Set([ALL, STATE, TABLES])
-
-/** Topics of the start, those of codes left out, that may be made again where one is missing. */
-export function replaceableTopics(): string[] {
-  return startTopics(new Set()).filter((topic) => !IRREPLACEABLE.has(topic))
+  return [ALL, ...COPIES, ...MOMENTARY, STATE, TABLES, ...known]
 }
 
 /** Every topic that an event's categories name, each once. Gap events name none. */

@@ -15,10 +15,10 @@ import { isFencing, unavailable } from '../client/faults.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'
 import { abortable, withTimeout } from '../client/with-timeout.ts'
 import { latestSequence } from '../reading/offset-lookup.ts'
-import { ALL, GAPS, otherTopic, REJECTED, STATE, topicName } from '../topics/topics.ts'
+import { ALL, COPIES, STATE, topicName } from '../topics/topics.ts'
 import { learntTopics } from './code-topics.ts'
 import { resolveState, resolveTopics } from './hanging-transactions.ts'
-import { createMissingTopics } from './missing-topics.ts'
+import { createMissingTopics, type MissingTopicParts } from './missing-topics.ts'
 import { repairedState } from './repair.ts'
 import type { StateTail } from './state-tail.ts'
 import { Transactions } from './transactions.ts'
@@ -35,12 +35,10 @@ export interface ClaimParts extends Omit<KafkaWriterParts, 'transactions' | 'tok
   logger: Logger
   faultHooks: FaultHooks
   tail: StateTail
+  topics: MissingTopicParts['topics']
   /** Corrects a state that disagrees with the events, instead of refusing it; the first commit stores that. */
   repair?: boolean
 }
-
-/** Topics that a commit may have written to, except the state and those of codes. */
-const SHARED = [ALL, GAPS, REJECTED, otherTopic('fca'), otherTopic('native')]
 
 /** Tries of one claim; each but the last resolves hanging transactions, which a crashed broker may leave. */
 const MOST_TRIES = 4
@@ -95,7 +93,7 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<KafkaW
     if (state !== null) {
       const codes = [...new Set([...parts.known, ...learntTopics(state.choices)])]
       unavailable = await abortable(stopped, createMissingTopics(parts, codes))
-      const topics = [...SHARED, ...codes.filter((topic) => !unavailable.has(topic))]
+      const topics = [ALL, ...COPIES, ...codes.filter((topic) => !unavailable.has(topic))]
       if (await resolveTopics(resolving, topics, state)) return null
     }
     const all = topicName(prefix, ALL)

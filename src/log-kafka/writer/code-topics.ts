@@ -11,11 +11,8 @@ import { type TopicChoice, topicName } from '../topics/topics.ts'
 export interface CodeTopicParts {
   prefix: string
   logger: Logger
-  /**
-   * Creates missing topics, by the part of their names after the prefix, and resolves with those that were missing. Throws
-   * `kafka` where one is unusable.
-   */
-  createTopics(topics: readonly string[]): Promise<readonly string[]>
+  /** Creates missing topics, by the part of their names after the prefix. Throws `kafka` where one is unusable. */
+  createTopics(topics: readonly string[]): Promise<void>
 }
 
 /** The topics that codes have by these choices. */

@@ -31,7 +31,7 @@ import { eventAt } from '../../support/store.ts'
 const runtime = await kafkaRuntime()
 const PREFIX = 'disclosures'
 const PASSWORD = 'opens-the-test-broker'
-const USERS = ['poller', 'reader', 'webhooks', 'unwritten', 'narrow', 'watching']
+const USERS = ['poller', 'reader', 'webhooks', 'unwritten', 'narrow', 'watching', 'uncreating']
 
 interface Row {
   role: string
@@ -126,6 +126,13 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
         ...rightsOf(
           'unwritten',
           pollerRows.filter(({ resource }) => resource !== 'transactional id'),
+        ),
+        ...rightsOf(
+          'uncreating',
+          pollerRows.map((row) => ({
+            ...row,
+            operations: row.operations.filter((operation) => operation !== 'Create'),
+          })),
         ),
         ...rightsOf(
           'narrow',
@@ -251,6 +258,25 @@ describe.skipIf(runtime === null)('a broker with an authorizer', () => {
       await expect(claimed(log)).rejects.toMatchObject({ hint: expect.stringContaining('rights') })
     } finally {
       await log.close()
+    }
+  })
+
+  it('lets a poller without Create go on where a topic is deleted that no commit needs, and names the right where one is', async () => {
+    const log = logAs('uncreating')
+    const admin = kafkaClient(cluster.brokers).admin()
+    await admin.connect()
+    try {
+      await (await claimed(log)).spend(1, 'poll', Date.now())
+      await admin.deleteTopics({ topics: [`${PREFIX}.status`] })
+      await (await claimed(log)).spend(1, 'poll', Date.now())
+      await admin.deleteTopics({ topics: [`${PREFIX}.gaps`] })
+      await expect(claimed(log)).rejects.toMatchObject({
+        code: 'log_unavailable',
+        message: expect.stringContaining('creating topics failed'),
+        hint: expect.stringContaining('rights'),
+      })
+    } finally {
+      await Promise.all([log.close(), admin.disconnect()])
     }
   })
 

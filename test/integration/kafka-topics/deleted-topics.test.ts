@@ -1,6 +1,7 @@
 /** Tests topics of the start that are deleted while a bridge leads: which a claim makes again, and which stay a loud loss. */
 import type { Admin } from 'kafkajs'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { groupElections } from '../../../src/log-kafka/group/leader.ts'
 import { inspectKafka } from '../../../src/log-kafka/inspect.ts'
 import { claimed, sampleEvent } from '../../log/samples.ts'
 import { eventually } from '../../support/http/api-client.ts'
@@ -68,8 +69,32 @@ describe.skipIf(brokers.length === 0)('a topic of the start that is deleted', ()
     const { log, prefix, present, remade } = await without(...topics)
     await claimed(log)
     const names = topics.map((topic) => `${prefix}.${topic}`)
+    // The claim does not wait for those that no commit needs.
+    const told = () => remade().map(({ fields }) => fields.topic)
+    await eventually(told, (found) => names.every((name) => found.includes(name)))
     expect(await present()).toEqual(expect.arrayContaining(names))
-    expect(remade().map(({ fields }) => fields.topic)).toEqual(expect.arrayContaining(names))
+  })
+
+  it('stops no claim where a broker has made it again with several partitions', async () => {
+    const topics = ['status', 'gaps', 'native._other']
+    const { log, prefix, remade } = await without(...topics)
+    const several = topics.map((topic) => ({ topic: `${prefix}.${topic}`, numPartitions: 3 }))
+    await admin.createTopics({ topics: several, waitForLeaders: false })
+    await (await claimed(log)).commit({ events: [bought(2)] })
+    expect(remade()).toEqual([])
+  })
+
+  it('is made again by a candidate where it is the topic of the election', async () => {
+    const { logger, lines } = keepingLogger()
+    const options = { ...kafkaLogOptions(brokers), openElections: groupElections, logger }
+    const log = logs.open(options)
+    const signal = AbortSignal.timeout(20_000)
+    const term = await log.campaign(signal)
+    await term.end()
+    const topic = `${options.topics.prefix}.internal.leader`
+    await admin.deleteTopics({ topics: [topic] })
+    await log.claim(await log.campaign(signal), signal)
+    expect(lines).toContainEqual({ level: 'warn', event: 'topic.created_again', fields: { topic } })
   })
 
   it('is not made again where it holds all events or tables, and the claim names the missing one', async () => {
