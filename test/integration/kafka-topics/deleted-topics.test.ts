@@ -1,6 +1,7 @@
 /** Tests topics of the start that are deleted while a bridge leads: which a claim makes again, and which stay a loud loss. */
 import type { Admin } from 'kafkajs'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { kafkaSessions } from '../../../src/log-kafka/client/client.ts'
 import { groupElections } from '../../../src/log-kafka/group/leader.ts'
 import { inspectKafka } from '../../../src/log-kafka/inspect.ts'
 import { claimed, sampleEvent } from '../../log/samples.ts'
@@ -13,6 +14,7 @@ import { keepingLogger } from '../../support/keeping-logger.ts'
 
 const brokers = (await sharedBrokers()) ?? []
 const logs = createLogKeeper()
+const [yes, no] = [() => true, () => false]
 afterEach(() => logs.closeAll())
 
 describe.skipIf(brokers.length === 0)('a topic of the start that is deleted', () => {
@@ -34,9 +36,16 @@ describe.skipIf(brokers.length === 0)('a topic of the start that is deleted', ()
     const writer = await claimed(log)
     await writer.commit({ events: [bought(1)] })
     const topics = deleted.map((topic) => `${prefix}.${topic}`)
+    const session = kafkaSessions(options.connection, logger)()
+    const areServed = () =>
+      Promise.all(topics.map((topic) => session.partitions.offsets(topic).then(yes, no)))
+    await areServed()
     await admin.deleteTopics({ topics })
     const present = () => admin.listTopics()
     await eventually(present, (found) => topics.every((topic) => !found.includes(topic)))
+    // A broker may go on to answer for a topic that its metadata do not name any more.
+    await eventually(areServed, (served) => !served.includes(true))
+    session.end()
     const remade = () => lines.filter(({ event }) => event === 'topic.created_again')
     return { options, prefix, log, writer, present, remade }
   }
