@@ -1,6 +1,6 @@
 /**
- * Plays business days of ten times the usual items from a sandbox process of its own, each within 45 minutes: both
- * bursts in real time, the quiet hours in steps of the market's clock.
+ * Plays business days of ten times the usual items from a sandbox process of its own: both bursts in real time, the quiet
+ * hours in steps of the market's clock.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MINUTE_MS, SECOND_MS } from '../../../src/core/durations.ts'
@@ -15,9 +15,8 @@ const MORNING = '06:59:30'
 const BURSTS_OVER = '07:11:30'
 /** By then the daily reconciliation is due, and a usual day has no more items. */
 const EVENING = '19:05:00'
-/** So often the clock steps, and so far. */
+/** So often the clock steps. */
 const STEP_EVERY_MS = 5 * SECOND_MS
-const STEP_MS = 2 * MINUTE_MS
 /** Longest step that the sandbox takes at once. */
 const LONGEST_STEP_MS = 24 * 60 * MINUTE_MS
 
@@ -27,22 +26,35 @@ export interface MarketPlace {
   atMs: number
 }
 
+/** What its days are like. */
+export interface MarketDays {
+  items: number
+  /** How far the clock steps every five seconds of the quiet hours. */
+  stepMs: number
+}
+
 /** The upstream of a soak. */
 export class SoakMarket {
+  readonly #days: MarketDays
   readonly #process: SoakProcess
   readonly #ready: { url: string; admin: string; key: string }
 
-  private constructor(process: SoakProcess, ready: { url: string; admin: string; key: string }) {
+  private constructor(
+    days: MarketDays,
+    process: SoakProcess,
+    ready: { url: string; admin: string; key: string },
+  ) {
+    this.#days = days
     this.#process = process
     this.#ready = ready
   }
 
   /**
-   * Starts the sandbox with days of so many items. The market of a seed is always the same, so a later run begins where it would stand had it gone on
-   * during the pause: `from` is where the run before left it.
+   * Starts the sandbox with such days. The market of a seed is always the same, so a later run begins where it would stand
+   * had it gone on during the pause: `from` is where the run before left it.
    */
-  static async start(folder: string, dailyItems: number, from: MarketPlace | null): Promise<SoakMarket> {
-    const flags = `--scenario normal --daily-items ${dailyItems} --plan ultimate --weekly-quota 1000000 --seed 1`
+  static async start(folder: string, days: MarketDays, from: MarketPlace | null): Promise<SoakMarket> {
+    const flags = `--scenario normal --daily-items ${days.items} --plan ultimate --weekly-quota 1000000 --seed 1`
     const documents = '--documents-url https://documents.sandbox.example'
     const process = await startProcess(
       `${folder}/sandbox`,
@@ -50,7 +62,7 @@ export class SoakMarket {
       {},
     )
     const ready = process.ready as { url: string; admin: string; key: string }
-    const market = new SoakMarket(process, ready)
+    const market = new SoakMarket(days, process, ready)
     if (from !== null) await market.moveTo(from.marketMs + Math.max(0, Date.now() - from.atMs))
     return market
   }
@@ -99,7 +111,7 @@ export class SoakMarket {
       if (signal.aborted) return null
       const nowMs = await this.nowMs()
       if (nowMs >= eveningMs) return day
-      if (nowMs >= burstsOverMs) await this.#advance(STEP_MS)
+      if (nowMs >= burstsOverMs) await this.#advance(this.#days.stepMs)
       await sleep(STEP_EVERY_MS)
     }
   }

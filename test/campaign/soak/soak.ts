@@ -41,6 +41,8 @@ export interface SoakOptions {
   minutes: number
   /** Items of each business day; the same in all runs of a folder. */
   dailyItems: number
+  /** Minutes of the market that pass every five seconds outside of its bursts. */
+  stepMinutes: number
   /** The result file. */
   result: string
   notify: (line: string) => void
@@ -89,9 +91,13 @@ class Soak {
   }
 
   async play(stopped: AbortSignal): Promise<void> {
-    const { log, store, minutes, dailyItems, notify } = this.#options
+    const { log, store, minutes, dailyItems, stepMinutes, notify } = this.#options
     const over = AbortSignal.any([stopped, this.#over.signal])
-    const market = await SoakMarket.start(store, dailyItems, this.#state.place)
+    const market = await SoakMarket.start(
+      store,
+      { items: dailyItems, stepMs: stepMinutes * MINUTE_MS },
+      this.#state.place,
+    )
     const bridges = await SoakBridges.start(store, log, market)
     const load = new SoakLoad(() => bridges.http, over)
     await load.start()
