@@ -28,6 +28,13 @@ export function sampleEvent(n: number): NewEvent {
   }
 }
 
+/** The n-th item, with that FCA code. */
+export function sampleOfCode(n: number, code: string): NewEvent {
+  const event = sampleEvent(n)
+  const category = [{ kind: 'FCA', code }]
+  return { ...event, data: JSON.stringify({ ...(JSON.parse(event.data) as object), category }) }
+}
+
 /** Items from `first` to `last`. */
 export function sampleEvents(first: number, last: number): NewEvent[] {
   return Array.from({ length: last - first + 1 }, (_, index) => sampleEvent(first + index))

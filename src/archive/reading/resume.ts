@@ -49,6 +49,20 @@ export function sequenceAt(reader: Reader, text: string): number | null {
   return isOfPresentLog(reader, cursor) ? cursor.sequence : null
 }
 
+/** The last sequence of the log that is certainly not after that cursor; 0 where none is. */
+export function throughCursor(reader: Reader, text: string): number {
+  const cursor = decodeCursor(text)
+  const { sequence, timeMs } = cursor
+  if (isOfPresentLog(reader, cursor)) return sequence
+  const isShared = sequence <= (sharedWith(reader, cursor.epoch) ?? 0)
+  return isShared && reader.timeOf(sequence) === timeMs ? sequence : 0
+}
+
+/** The last sequence that the log may share with another epoch; null for its own, and where it was never restored. */
+function sharedWith(reader: Reader, epoch: string): number | null {
+  return epoch === reader.epoch ? null : reader.sharedThrough(epoch)
+}
+
 /**
  * Whether a cursor of the reader's epoch belongs to another history: a backup was put back without a new epoch, and the
  * sequence now names another event or none. The time of the cursor shows the difference.
@@ -91,7 +105,7 @@ export function resumeAt(reader: Reader, text: string, nowMs: number): Resume {
  */
 function startInOtherHistory(reader: Reader, epoch: string, sinceMs: number): number {
   const after = reader.sequenceSince(sinceMs)
-  const shared = epoch === reader.epoch ? null : reader.sharedThrough(epoch)
+  const shared = sharedWith(reader, epoch)
   return shared === null ? after : Math.max(Math.min(after, shared), reader.oldest - 1)
 }
 

@@ -62,10 +62,13 @@ const SOON_GROWTH = 2
 const ADVISED_RETRIES = 12
 /** For so long after a quota that others have spent, no further 429s are retried so soon. */
 const WARY_MS = 72 * HOUR_MS
-/** That many verdicts in a row make others the cause, after eleven to thirteen minutes: a shorter throttle slows no later retries. */
+/**
+ * That many verdicts in a row make others the cause, after eleven to thirteen minutes: a shorter throttle slows no later
+ * retries.
+ */
 const WARY_AFTER_QUOTAS = 4
 /**
- * Probes after them: the first one soon and the next not much rarer, for a throttle too may last. Those of a day cost the
+ * Probes after the early retries: the first one soon and the next not much rarer, for a throttle too may last. Those of a day cost the
  * quota of others two requests more than probes after 1, 2, 4 min … 6 h from the third 429 on.
  */
 const FAR_QUOTA_PROBES = { baseMs: MINUTE_MS, factor: 2.6, maxMs: 6 * HOUR_MS, jitter: 0.1 }
@@ -131,10 +134,10 @@ export function afterSuccess({ lastQuotaMs }: ClassifierState): ClassifierState 
 }
 
 /**
- * Classifies one 429. While our ledger is far from spent, six retries wait for 1.5 refill times, then twice as long,
- * up to 25 s; before them twelve wait exactly for a plausible Retry-After. No later 429 that counts as `throttle` waits for longer.
- * Otherwise `throttle` and `unknown` wait for 1.5 refill times, then twenty times
- * as long, up to five minutes. `quota` waits for its reset, with probes in between.
+ * Classifies one 429. While our ledger is far from spent, six retries wait for 1.5 refill times, then twice as long, up to
+ * 25 s; before them twelve wait exactly for a plausible Retry-After. No later 429 that counts as `throttle` waits for longer.
+ * Otherwise `throttle` and `unknown` wait for 1.5 refill times, then twenty times as long, up to five minutes. `quota` waits
+ * for its reset, with probes in between.
  */
 export function classify429(
   state: ClassifierState,

@@ -1,27 +1,28 @@
 /** Reports records that no bridge wrote, which the readers of a topic skip. */
-import type { Logger } from '../../obs/logger.ts'
 
 /** Which record of a topic it is. */
 export interface RecordName {
   offset: number
-  key: string | null
+  key: Buffer | string | null
 }
+
+type LogForeign = (fields: { topic: string; offset: number; name: string | null }) => void
 
 /** The foreign records of one topic, as one reader meets them: the first one is logged. */
 export class ForeignRecords {
-  readonly #logger: Logger
   readonly #topic: string
+  readonly #log: LogForeign
   #isLogged = false
 
-  constructor(logger: Logger, topic: string) {
-    this.#logger = logger
+  constructor(topic: string, log: LogForeign) {
     this.#topic = topic
+    this.#log = log
   }
 
   /** To be called with each one that is skipped. */
   skipped({ offset, key }: RecordName): void {
     if (this.#isLogged) return
     this.#isLogged = true
-    this.#logger.warn('log.foreign_record', { topic: this.#topic, offset, name: key })
+    this.#log({ topic: this.#topic, offset, name: key === null ? null : `${key}` })
   }
 }

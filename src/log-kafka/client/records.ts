@@ -58,7 +58,7 @@ export function recordOfAll(event: Committed, topics: readonly string[]): NewRec
 }
 
 /** True where the record has a header of an event. Every event has; a record without one was never written by a bridge. */
-export function isEventRecord({ headers }: KafkaRecord): boolean {
+function isEventRecord({ headers }: KafkaRecord): boolean {
   return Object.keys(headers).some((name) => name.startsWith('ce_'))
 }
 
@@ -89,7 +89,7 @@ export function eventOf(record: KafkaRecord): Committed | null {
     ...withTopics(headerOf(record, 'topics')),
     committedMs: record.timestampMs,
     data: record.value?.toString('utf8') ?? damaged(record, 'has no value'),
-    sequence: sequenceOf(record) ?? damaged(record, 'has no sequence'),
+    sequence: sequenceIn(record),
     epoch: text('ce_epoch'),
   }
 }
@@ -99,7 +99,10 @@ export function eventOf(record: KafkaRecord): Committed | null {
  * @throws BridgeError `log_damaged` when it is an event that has none
  */
 export function sequenceOf(record: KafkaRecord): number | null {
-  if (!isEventRecord(record)) return null
+  return isEventRecord(record) ? sequenceIn(record) : null
+}
+
+function sequenceIn(record: KafkaRecord): number {
   const sequence = Number(headerOf(record, 'ce_sequence') ?? Number.NaN)
   return sequence > 0 ? sequence : damaged(record, 'has no sequence')
 }

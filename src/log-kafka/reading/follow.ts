@@ -3,6 +3,7 @@ import type { Committed } from '../../core/event.ts'
 import { BridgeError } from '../../errors.ts'
 import { patientRead } from '../client/bounded-read.ts'
 import type { ReaderParts } from '../client/connection.ts'
+import { ForeignRecords } from '../client/foreign-records.ts'
 import { eventOf } from '../client/records.ts'
 import { offsetAfter } from './offset-lookup.ts'
 import { readPartition } from './partition-reader.ts'
@@ -27,7 +28,7 @@ export async function* followTopic(
   })
   let position = after
   let mayBeDropped = true
-  let isForeignLogged = false
+  const foreign = new ForeignRecords(topic, (fields) => parts.logger.error('log.foreign_event', fields))
   for await (const { records, rewound } of readPartition(parts, topic, from, signal)) {
     if (rewound !== null && rewound.asked > rewound.end) throw missing(topic, position + 1)
     mayBeDropped ||= rewound !== null
@@ -35,9 +36,7 @@ export async function* followTopic(
     for (const record of records) {
       const event = eventOf(record)
       if (event === null) {
-        const name = record.key?.toString('utf8') ?? null
-        if (!isForeignLogged) parts.logger.error('log.foreign_event', { topic, offset: record.offset, name })
-        isForeignLogged = true
+        foreign.skipped(record)
         continue
       }
       // A mirror that was restarted copies records a second time.

@@ -6,7 +6,7 @@ import { BridgeError } from '../../errors.ts'
 import type { PartitionClient } from '../client/kafkajs-internals.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
 import { type FetchOptions, requireNoError } from '../client/partition-protocol.ts'
-import { isEventRecord, sequenceOf } from '../client/records.ts'
+import { sequenceOf } from '../client/records.ts'
 
 /** A range of fewer offsets is read rather than bisected further. */
 const NEAR = 200
@@ -51,15 +51,16 @@ export async function oldestSequence(partitions: PartitionClient, topic: string)
 }
 
 /** As `firstRecord`, of the records that are events. */
-async function firstEvent(
+function firstEvent(
   partitions: PartitionClient,
   topic: string,
   from: number,
   to: number,
 ): Promise<{ offset: number; sequence: number } | null> {
-  const record = await firstRecord(partitions, topic, from, to, isEventRecord)
-  const sequence = record && sequenceOf(record)
-  return record === null || sequence === null ? null : { offset: record.offset, sequence }
+  return firstOf(partitions, topic, { from, to }, (record) => {
+    const sequence = sequenceOf(record)
+    return sequence === null ? null : { offset: record.offset, sequence }
+  })
 }
 
 /** Which of the newest records to read. */
@@ -124,19 +125,30 @@ export async function eachBetween(
   return true
 }
 
-/** The first committed record with `from` ≤ offset < `to` that is wanted; null where there is none. */
-export async function firstRecord(
+/** The first committed record with `from` ≤ offset < `to`; null where there is none. */
+export function firstRecord(
   partitions: PartitionClient,
   topic: string,
   from: number,
   to: number,
-  isWanted: (record: KafkaRecord) => boolean = () => true,
 ): Promise<KafkaRecord | null> {
+  return firstOf(partitions, topic, { from, to }, (record) => record)
+}
+
+/** What `read` makes of the first committed record of that range of which it does not make null; null where there is none. */
+async function firstOf<T>(
+  partitions: PartitionClient,
+  topic: string,
+  { from, to }: { from: number; to: number },
+  read: (record: KafkaRecord) => T | null,
+): Promise<T | null> {
   let maxBytes = PROBE_BYTES
   for (let offset = from; offset < to; ) {
     const { records, nextOffset } = await fetchOnce(partitions, topic, { offset, to }, { maxBytes })
-    const record = records.find(isWanted)
-    if (record !== undefined) return record.offset < to ? record : null
+    for (const record of records) {
+      const found = record.offset < to ? read(record) : null
+      if (found !== null) return found
+    }
     // Many that are not wanted may follow: they are not asked for one batch at a time.
     maxBytes = READ_BYTES
     offset = nextOffset

@@ -24,7 +24,7 @@ export class KafkaJournal<V> implements Journal<V> {
   constructor(parts: OwnTopicParts, topic: string) {
     this.#parts = parts
     this.#topic = topic
-    this.#foreign = new ForeignRecords(parts.logger, topic)
+    this.#foreign = new ForeignRecords(topic, (fields) => parts.logger.warn('log.foreign_record', fields))
     this.#writer = new PartitionWriter(parts, topic, parts.closed)
   }
 
@@ -69,7 +69,7 @@ export class KafkaJournal<V> implements Journal<V> {
     try {
       return [JSON.parse(`${record.value}`) as V]
     } catch {
-      this.#foreign.skipped({ offset: record.offset, key: record.key?.toString('utf8') ?? null })
+      this.#foreign.skipped(record)
       return []
     }
   }

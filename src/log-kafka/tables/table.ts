@@ -30,7 +30,7 @@ export class KafkaTables {
   constructor(parts: LogParts, topic: string) {
     this.#parts = parts
     this.#topic = topic
-    const foreign = new ForeignRecords(parts.logger, topic)
+    const foreign = new ForeignRecords(topic, (fields) => parts.logger.warn('log.foreign_record', fields))
     this.#rows = new TableRows({ topic, onForeign: (record) => foreign.skipped(record) })
     // Who waits for it hears of a failure; without anyone it is no unhandled rejection.
     this.#loaded.promise.catch(() => undefined)

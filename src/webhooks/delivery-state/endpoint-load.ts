@@ -3,7 +3,7 @@
  * has dropped unread events, it decides where to continue and which rows are of no use.
  */
 import type { Reader } from '../../archive/reading/reader.ts'
-import { isOfPresentLog, type Resume, resumeAt } from '../../archive/reading/resume.ts'
+import { isOfPresentLog, type Resume, resumeAt, throughCursor } from '../../archive/reading/resume.ts'
 import { type Cursor, decodeCursor } from '../../core/cursor.ts'
 import {
   type DeliveryRow,
@@ -46,7 +46,7 @@ export function loadEndpoint(
 ): LoadedEndpoint {
   const { position, retries, dead, replays, useless } = sorted(rows, reader)
   const waited = useless.filter(({ row }) => row.kind === 'retry')
-  const unwanted = throughStart(reader, start)
+  const unwanted = throughCursor(reader, start)
   const resumed = resumeAt(reader, position?.row.cursor ?? start, nowMs)
   const placeOf = (resume: Resume): number => (resume.kind === 'from' ? resume.after : reader.oldest - 1)
   const base = Math.min(
@@ -69,15 +69,6 @@ export function loadEndpoint(
     endedReplays: useless.flatMap(({ row, place }) => (row.kind === 'replay' ? [place] : [])),
     warning: warningOf(position !== null && !isHere, resumed.kind === 'too_old'),
   }
-}
-
-/** The last sequence of this log that is certainly before the endpoint's start; 0 where none is. */
-export function throughStart(reader: Reader, start: string): number {
-  const cursor = decodeCursor(start)
-  if (isOfPresentLog(reader, cursor)) return cursor.sequence
-  const shared = cursor.epoch === reader.epoch ? null : reader.sharedThrough(cursor.epoch)
-  const isShared = shared !== null && cursor.sequence <= shared
-  return isShared && reader.timeOf(cursor.sequence) === cursor.timeMs ? cursor.sequence : 0
 }
 
 function conditionOf(stored: StoredCondition): StoredCondition {

@@ -4,14 +4,13 @@
  */
 
 import type { Reader } from '../../archive/reading/reader.ts'
-import { type Resume, resumeAt } from '../../archive/reading/resume.ts'
+import { type Resume, resumeAt, throughCursor } from '../../archive/reading/resume.ts'
 import type { StoredEvent } from '../../archive/store/stored.ts'
 import { mismatches } from '../../core/filter/filter.ts'
 import { isOptedIn } from '../../core/filter/webhook-opt-in.ts'
 import type { Endpoint } from '../../registry/endpoints.ts'
 import { ATTEMPTS_KEPT_MS } from '../attempts/attempt-record.ts'
 import type { DeliveryState, KeptDelivery } from '../attempts/attempt-store.ts'
-import { throughStart } from '../delivery-state/endpoint-load.ts'
 import type { DeliveryPlace } from './delivery-place.ts'
 
 /** Each reason with a sentence for the person who asks. */
@@ -74,7 +73,7 @@ export function explainDelivery(circumstances: Circumstances): Explanation {
   if (!isOpted) return is(null, 'type')
   if (!matched) return is(null, 'filter')
   const { start, isOtherEpoch } = startOf(circumstances)
-  if (event.sequence <= throughStart(circumstances.reader, endpoint.start)) return is(null, 'before_start')
+  if (event.sequence <= throughCursor(circumstances.reader, endpoint.start)) return is(null, 'before_start')
   if (event.sequence <= start) return is(null, isOtherEpoch ? 'other_epoch' : 'before_start')
   if (place === 'unread') return is('pending', held ?? 'not_read')
   if (place === 'recent') return is('pending', held ?? 'under_way')

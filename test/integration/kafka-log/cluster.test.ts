@@ -1,7 +1,7 @@
 /** Tests three replicating brokers: a moving coordinator, and a broker that stays unavailable. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openKafkaLog } from '../../../src/log-kafka/log.ts'
-import { sampleEvent } from '../../log/samples.ts'
+import { sampleOfCode } from '../../log/samples.ts'
 import {
   createTopic,
   kafkaClient,
@@ -80,9 +80,8 @@ describe.skipIf(runtime === null)('three brokers', () => {
     try {
       const signal = AbortSignal.timeout(30_000)
       const writer = await log.claim(await log.campaign(signal), signal)
-      const category = [{ kind: 'FCA', code: 'NEVER_SEEN' }]
-      const data = JSON.stringify({ ...JSON.parse(sampleEvent(1).data), category })
-      expect(await writer.commit({ events: [{ ...sampleEvent(1), data }] })).toMatchObject([{ sequence: 1 }])
+      const events = [sampleOfCode(1, 'NEVER_SEEN')]
+      expect(await writer.commit({ events })).toMatchObject([{ sequence: 1 }])
       // The unavailable broker counts: topics keep the replication factor they were created with.
       const made = `${options.topics.prefix}.fca.NEVER_SEEN`
       expect(await replicasOf(made)).toBe(3)

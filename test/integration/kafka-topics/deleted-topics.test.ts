@@ -1,31 +1,23 @@
 /** Tests topics of the start that are deleted while a bridge leads: which a claim makes again, and which stay a loud loss. */
-import type { Admin } from 'kafkajs'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { kafkaSessions } from '../../../src/log-kafka/client/client.ts'
+import { afterEach, describe, expect, it } from 'vitest'
 import { groupElections } from '../../../src/log-kafka/group/leader.ts'
 import { inspectKafka } from '../../../src/log-kafka/inspect.ts'
-import { claimed, sampleEvent } from '../../log/samples.ts'
+import { claimed, sampleOfCode } from '../../log/samples.ts'
 import { eventually } from '../../support/http/api-client.ts'
-import { kafkaClient } from '../../support/kafka/clients.ts'
+import { kafkaClient, withAdmin } from '../../support/kafka/clients.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
 import { createLogKeeper, kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
 import { readTopic } from '../../support/kafka/read-topic.ts'
+import { removeTopics } from '../../support/kafka/remove-topics.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 
 const brokers = (await sharedBrokers()) ?? []
 const logs = createLogKeeper()
-const [yes, no] = [() => true, () => false]
 afterEach(() => logs.closeAll())
 
 describe.skipIf(brokers.length === 0)('a topic of the start that is deleted', () => {
   const kafka = kafkaClient(brokers)
-  let admin: Admin
-
-  beforeAll(async () => {
-    admin = kafka.admin()
-    await admin.connect()
-  })
-  afterAll(() => admin?.disconnect())
+  const present = () => withAdmin(kafka, (admin) => admin.listTopics())
 
   /** A log with one event, without these topics; its writer is the one from before. */
   async function without(...deleted: string[]) {
@@ -35,27 +27,15 @@ describe.skipIf(brokers.length === 0)('a topic of the start that is deleted', ()
     const log = logs.open(options)
     const writer = await claimed(log)
     await writer.commit({ events: [bought(1)] })
-    const topics = deleted.map((topic) => `${prefix}.${topic}`)
-    const session = kafkaSessions(options.connection, logger)()
-    const areServed = () =>
-      Promise.all(topics.map((topic) => session.partitions.offsets(topic).then(yes, no)))
-    await areServed()
-    await admin.deleteTopics({ topics })
-    const present = () => admin.listTopics()
-    await eventually(present, (found) => topics.every((topic) => !found.includes(topic)))
-    // A broker may go on to answer for a topic that its metadata do not name any more.
-    await eventually(areServed, (served) => !served.includes(true))
-    session.end()
+    await removeTopics(
+      options,
+      deleted.map((topic) => `${prefix}.${topic}`),
+    )
     const remade = () => lines.filter(({ event }) => event === 'topic.created_again')
-    return { options, prefix, log, writer, present, remade }
+    return { options, prefix, log, writer, remade }
   }
 
-  /** The n-th item, with the FCA code BOA. */
-  function bought(n: number) {
-    const event = sampleEvent(n)
-    const category = [{ kind: 'FCA', code: 'BOA' }]
-    return { ...event, data: JSON.stringify({ ...(JSON.parse(event.data) as object), category }) }
-  }
+  const bought = (n: number) => sampleOfCode(n, 'BOA')
 
   it('is named by the write that fails, and made again by the claim after it, with the settings of the start', async () => {
     const { options, log, prefix, writer, remade } = await without('fca.BOA')
@@ -75,7 +55,7 @@ describe.skipIf(brokers.length === 0)('a topic of the start that is deleted', ()
 
   it('is made again too where it holds gaps, rejected items, the status or requests', async () => {
     const topics = ['gaps', 'rejected', 'status', 'native._other', 'internal.questions', 'internal.answers']
-    const { log, prefix, present, remade } = await without(...topics)
+    const { log, prefix, remade } = await without(...topics)
     await claimed(log)
     const names = topics.map((topic) => `${prefix}.${topic}`)
     // The claim does not wait for those that no commit needs.
@@ -88,7 +68,7 @@ describe.skipIf(brokers.length === 0)('a topic of the start that is deleted', ()
     const topics = ['status', 'gaps', 'native._other']
     const { log, prefix, remade } = await without(...topics)
     const several = topics.map((topic) => ({ topic: `${prefix}.${topic}`, numPartitions: 3 }))
-    await admin.createTopics({ topics: several, waitForLeaders: false })
+    await withAdmin(kafka, (admin) => admin.createTopics({ topics: several, waitForLeaders: false }))
     await (await claimed(log)).commit({ events: [bought(2)] })
     expect(remade()).toEqual([])
   })
@@ -101,13 +81,13 @@ describe.skipIf(brokers.length === 0)('a topic of the start that is deleted', ()
     const term = await log.campaign(signal)
     await term.end()
     const topic = `${options.topics.prefix}.internal.leader`
-    await admin.deleteTopics({ topics: [topic] })
+    await removeTopics(options, [topic])
     await log.claim(await log.campaign(signal), signal)
     expect(lines).toContainEqual({ level: 'warn', event: 'topic.created_again', fields: { topic } })
   })
 
   it('is not made again where it holds all events or tables, and the claim names the missing one', async () => {
-    const { options, log, prefix, present, remade } = await without('all', 'internal.tables')
+    const { options, log, prefix, remade } = await without('all', 'internal.tables')
     await expect(claimed(log)).rejects.toMatchObject({
       code: 'log_unavailable',
       message: `Kafka: the topic ${prefix}.all does not exist`,
@@ -123,7 +103,7 @@ describe.skipIf(brokers.length === 0)('a topic of the start that is deleted', ()
   it('is not called lost where the log was never used', async () => {
     const options = kafkaLogOptions(brokers)
     await logs.open(options).end(AbortSignal.timeout(20_000))
-    await admin.deleteTopics({ topics: [`${options.topics.prefix}.all`] })
+    await removeTopics(options, [`${options.topics.prefix}.all`])
     const { lostEvents } = await inspectKafka({ ...options, polls: true }, AbortSignal.timeout(20_000))
     expect(lostEvents).toBeNull()
   })

@@ -1,14 +1,12 @@
 /** Tests topics of category codes that came while a bridge ran, and that are missing or unusable at a later claim. */
-import type { Admin } from 'kafkajs'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { NewEvent } from '../../../src/core/event.ts'
+import { afterEach, describe, expect, it } from 'vitest'
 import { inspectKafka } from '../../../src/log-kafka/inspect.ts'
-import { claimed, sampleEvent } from '../../log/samples.ts'
-import { eventually } from '../../support/http/api-client.ts'
-import { kafkaClient } from '../../support/kafka/clients.ts'
+import { claimed, sampleOfCode } from '../../log/samples.ts'
+import { kafkaClient, withAdmin } from '../../support/kafka/clients.ts'
 import { sharedBrokers } from '../../support/kafka/for-tests.ts'
 import { createLogKeeper, kafkaLogOptions } from '../../support/kafka/kafka-logs.ts'
 import { readTopic } from '../../support/kafka/read-topic.ts'
+import { removeTopics } from '../../support/kafka/remove-topics.ts'
 import { keepingLogger } from '../../support/keeping-logger.ts'
 
 const brokers = (await sharedBrokers()) ?? []
@@ -16,21 +14,10 @@ const logs = createLogKeeper()
 afterEach(() => logs.closeAll())
 
 /** The n-th item, with the FCA code ADM, which no list names. */
-function unlisted(n: number): NewEvent {
-  const event = sampleEvent(n)
-  const category = [{ kind: 'FCA', code: 'ADM' }]
-  return { ...event, data: JSON.stringify({ ...(JSON.parse(event.data) as object), category }) }
-}
+const unlisted = (n: number) => sampleOfCode(n, 'ADM')
 
 describe.skipIf(brokers.length === 0)('the topic of a code that is on no list', () => {
   const kafka = kafkaClient(brokers)
-  let admin: Admin
-
-  beforeAll(async () => {
-    admin = kafka.admin()
-    await admin.connect()
-  })
-  afterAll(() => admin?.disconnect())
 
   /** A log that has learnt the code, with one event of it; then its topic was deleted. */
   async function withoutItsTopic() {
@@ -39,14 +26,8 @@ describe.skipIf(brokers.length === 0)('the topic of a code that is on no list', 
     const log = logs.open(options)
     await (await claimed(log)).commit({ events: [unlisted(1)] })
     const topic = `${options.topics.prefix}.fca.ADM`
-    await remove(topic)
+    await removeTopics(options, [topic])
     return { options, log, topic, lines, shared: `${options.topics.prefix}.fca._other` }
-  }
-
-  async function remove(topic: string): Promise<void> {
-    await admin.deleteTopics({ topics: [topic] })
-    const names = () => admin.listTopics()
-    await eventually(names, (found) => !found.includes(topic))
   }
 
   const seen = async (topic: string, count: number) =>
@@ -62,8 +43,10 @@ describe.skipIf(brokers.length === 0)('the topic of a code that is on no list', 
   })
 
   it('does not stop a claim where it cannot be had: the shared topic gets its events, and it counts them', async () => {
-    const { log, topic, shared, lines } = await withoutItsTopic()
-    await admin.createTopics({ topics: [{ topic, numPartitions: 3 }], waitForLeaders: false })
+    const { options, log, topic, shared, lines } = await withoutItsTopic()
+    await withAdmin(kafka, (admin) =>
+      admin.createTopics({ topics: [{ topic, numPartitions: 3 }], waitForLeaders: false }),
+    )
     await (await claimed(log)).commit({ events: [unlisted(2)] })
     expect(await seen(shared, 1)).toEqual([[2, 1]])
     expect(lines.filter(({ level }) => level === 'warn')).toContainEqual({
@@ -71,7 +54,7 @@ describe.skipIf(brokers.length === 0)('the topic of a code that is on no list', 
       event: 'topic.create_refused',
       fields: { topic, error: expect.objectContaining({ code: 'kafka' }) },
     })
-    await remove(topic)
+    await removeTopics(options, [topic])
     await (await claimed(log)).commit({ events: [unlisted(3)] })
     // A hole: number 2 is only in the shared topic.
     expect(await seen(topic, 1)).toEqual([[3, 3]])
@@ -83,7 +66,7 @@ describe.skipIf(brokers.length === 0)('the topic of a code that is on no list', 
     expect(await inspect()).toMatchObject({ missing: [topic], refused: [] })
     const config = [{ name: 'retention.ms', value: '1000' }]
     const own = { topic, numPartitions: 1, replicationFactor: 1, configEntries: config }
-    await admin.createTopics({ topics: [own], waitForLeaders: false })
+    await withAdmin(kafka, (admin) => admin.createTopics({ topics: [own], waitForLeaders: false }))
     await claimed(log)
     const { missing, present, others } = await inspect()
     expect(missing).toEqual([])

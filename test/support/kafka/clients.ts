@@ -1,6 +1,7 @@
 /** Provides kafkajs as tests use it: quiet, quick to fail, one transaction, one committed read. */
 import { randomBytes } from 'node:crypto'
-import { Kafka, type KafkaConfig, logLevel } from 'kafkajs'
+import { type Admin, Kafka, type KafkaConfig, logLevel } from 'kafkajs'
+import { eventually } from '../http/api-client.ts'
 
 /** A topic on a healthy broker gets a leader within a tenth of that. */
 const LED_TIMEOUT_MS = 10_000
@@ -22,21 +23,28 @@ export function kafkaClient(brokers: readonly string[], options: Partial<KafkaCo
   })
 }
 
-/** Creates a topic with one partition and resolves with its name when it has a leader. */
-export async function createTopic(kafka: Kafka, replicationFactor = 1): Promise<string> {
-  const topic = uniqueName('topic')
+/** Does the work with an admin client of its own. */
+export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = kafka.admin()
   await admin.connect()
   try {
+    return await work(admin)
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+/** Creates a topic with one partition and resolves with its name when it has a leader. */
+export async function createTopic(kafka: Kafka, replicationFactor = 1): Promise<string> {
+  const topic = uniqueName('topic')
+  await withAdmin(kafka, async (admin) => {
     // kafkajs's own waiting fails on a topic that is a moment old: poll instead.
     await admin.createTopics({
       topics: [{ topic, numPartitions: 1, replicationFactor }],
       waitForLeaders: false,
     })
     await untilLed(topic, () => admin.fetchTopicMetadata({ topics: [topic] }))
-  } finally {
-    await admin.disconnect()
-  }
+  })
   return topic
 }
 
@@ -56,36 +64,23 @@ async function untilLed(
 
 /** The node that leads the only partition of a topic: for `__transaction_state`, the transaction coordinator. */
 export async function leaderOf(kafka: Kafka, topic: string): Promise<number> {
-  const admin = kafka.admin()
-  await admin.connect()
-  try {
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
-    return topics[0]?.partitions[0]?.leader ?? -1
-  } finally {
-    await admin.disconnect()
-  }
+  const { topics } = await withAdmin(kafka, (admin) => admin.fetchTopicMetadata({ topics: [topic] }))
+  return topics[0]?.partitions[0]?.leader ?? -1
 }
 
 /** The offset after the last record of the topic's first partition; 0 where there is no such topic. */
-export async function endOf(kafka: Kafka, topic: string): Promise<number> {
-  const admin = kafka.admin()
-  await admin.connect()
-  const deadline = performance.now() + LED_TIMEOUT_MS
-  try {
+export function endOf(kafka: Kafka, topic: string): Promise<number> {
+  return withAdmin(kafka, async (admin) => {
     if (!(await admin.listTopics()).includes(topic)) return 0
-    for (;;) {
-      try {
-        const partitions = await admin.fetchTopicOffsets(topic)
-        return Number(partitions.find(({ partition }) => partition === 0)?.high ?? 0)
-      } catch (error) {
-        // A broker that was just made the leader may not know it yet; kafkajs does not ask again.
-        const isEarly = error instanceof Error && 'type' in error && error.type === 'NOT_LEADER_FOR_PARTITION'
-        if (!isEarly || performance.now() > deadline) throw error
-      }
-    }
-  } finally {
-    await admin.disconnect()
-  }
+    // A broker that was just made the leader may not know it yet; kafkajs does not ask again.
+    const offsets = () =>
+      admin.fetchTopicOffsets(topic).catch((error: Error & { type?: string }) => {
+        if (error.type !== 'NOT_LEADER_FOR_PARTITION') throw error
+        return null
+      })
+    const partitions = await eventually(offsets, (found) => found !== null, LED_TIMEOUT_MS)
+    return Number(partitions?.find(({ partition }) => partition === 0)?.high ?? 0)
+  })
 }
 
 /** Sends the values to the topic in one transaction of `transactionalId` and ends it. */
