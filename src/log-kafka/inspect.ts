@@ -48,6 +48,8 @@ export interface OtherSetting {
 /** The state of a cluster. Topics by their full names. */
 export interface KafkaReport {
   brokers: number
+  /** Ids of brokers that hold replicas of these topics and do not answer. */
+  silent: readonly number[]
   /** Replication that topics created now would have. */
   replication: number
   /**
@@ -163,8 +165,9 @@ async function inspect({ kafka, partitions }: KafkaSession, options: InspectOpti
   const acls = options.polls
     ? await probeAcls({ partitions, admin }, prefix, [...seen])
     : { refused: [], creation: null }
+  const answering = brokers.map(({ nodeId }) => nodeId)
   const replication = replicationOf(options.topics, {
-    answering: brokers.map(({ nodeId }) => nodeId),
+    answering,
     holding: topics.flatMap(({ partitions }) => partitions.flatMap(({ replicas }) => replicas)),
     named: options.connection.brokers.length,
   })
@@ -175,8 +178,12 @@ async function inspect({ kafka, partitions }: KafkaSession, options: InspectOpti
   ].map((plan) => newTopic(plan, options.topics, replication))
   // With too few brokers every topic is refused, which is reported as such.
   const mayCreate = options.polls && acls.creation === null && replication <= brokers.length
+  const holding = topics
+    .filter(({ name }) => seen.has(name))
+    .flatMap(({ partitions }) => partitions.flatMap(({ replicas }) => replicas))
   return {
     brokers: brokers.length,
+    silent: [...new Set(holding)].filter((id) => !answering.includes(id)).sort((one, other) => one - other),
     replication,
     present,
     missing: missing.map(([name]) => name),

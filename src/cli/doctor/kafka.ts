@@ -42,7 +42,7 @@ export async function checkKafka(
 
 /** The findings of a report; `polls`: the process has the role `poller`. */
 export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
-  const { brokers, replication, present, others, refused, unread, creation, lostEvents } = report
+  const { brokers, silent, replication, present, others, refused, unread, creation, lostEvents } = report
   const missing = report.missing.filter((topic) => topic !== lostEvents)
   const found = [fine('kafka', brokers === 1 ? '1 broker answers' : `${brokers} brokers answer`)]
   const several = present
@@ -50,6 +50,10 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
     .map(({ topic }) => topic)
   const behind = present.filter(({ inSync, replicas }) => inSync < replicas).map(({ topic }) => topic)
   const low = lowReplication(report)
+  if (silent.length > 0) {
+    const what = `these brokers hold topics and do not answer: ${silent.join(', ')}`
+    found.push(warn('kafka', what, 'start them; what else fails here may come from that'))
+  }
   if (report.disagreement !== null) {
     const { state, last } = report.disagreement
     const what = `the state of the writer names event ${state} as the last, but the events end with ${last}`
@@ -84,7 +88,11 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
   }
   found.push(...settingFindings(others), ...refusalFindings(report.refusedSettings))
   for (const why of refused) {
-    found.push(fail('rights', why, 'give this user the rights of docs/run/kafka-security.md', 'kafka'))
+    found.push(
+      silent.length > 0
+        ? fail('kafka', why, 'start the brokers that do not answer, and run doctor again', 'kafka')
+        : fail('rights', why, 'give this user the rights of docs/run/kafka-security.md', 'kafka'),
+    )
   }
   if (creation !== null) {
     const todo = 'allow Create on topics of the prefix; without it a new category is published to _other'

@@ -6,6 +6,7 @@ import type { KafkaReport } from '../../../src/log-kafka/inspect.ts'
 const never = new AbortController().signal
 const whole: KafkaReport = {
   brokers: 3,
+  silent: [],
   replication: 3,
   present: ['p.all', 'p.gaps'].map((topic) => ({
     ...{ topic, partitions: 1, replicas: 3, inSync: 3 },
@@ -55,6 +56,16 @@ describe('the doctor’s Kafka check', () => {
     expect(lines({ present: [behind] })[1]).toBe('warn topics: replicas behind: p.all')
     const shards = { topic: 'p.internal.lanes.w', partitions: 64, replicas: 3, inSync: 3, shards: true }
     expect(lines({ present: [shards] })[1]).toBe('ok topics: 1 as the settings say')
+  })
+
+  test('names brokers that are away, and takes what fails then for their absence, not for a missing right', () => {
+    const refused = ['Kafka: reading events failed: no leader']
+    expect(lines({ brokers: 2, silent: [3], refused })).toEqual([
+      'ok kafka: 2 brokers answer',
+      'warn kafka: these brokers hold topics and do not answer: 3',
+      'fail kafka: Kafka: reading events failed: no leader',
+    ])
+    expect(lines({ refused })).toContain('fail rights: Kafka: reading events failed: no leader')
   })
 
   test('fails where all events are gone while the state is there, whatever else is missing', () => {

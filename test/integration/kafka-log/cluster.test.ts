@@ -1,5 +1,6 @@
 /** Tests three replicating brokers: a moving coordinator, and a broker that stays unavailable. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { inspectKafka } from '../../../src/log-kafka/inspect.ts'
 import { openKafkaLog } from '../../../src/log-kafka/log.ts'
 import { sampleOfCode } from '../../log/samples.ts'
 import {
@@ -85,6 +86,8 @@ describe.skipIf(runtime === null)('three brokers', () => {
       // The unavailable broker counts: topics keep the replication factor they were created with.
       const made = `${options.topics.prefix}.fca.NEVER_SEEN`
       expect(await replicasOf(made)).toBe(3)
+      const report = await inspectKafka({ ...options, polls: true }, AbortSignal.timeout(20_000))
+      expect(report).toMatchObject({ brokers: 2, silent: [away.nodeId] })
     } finally {
       await log.close()
       await away.start()
