@@ -26,7 +26,9 @@ export function countCode(
   { after, through }: { after: number; through: number },
 ): number {
   const count = 'SELECT count(*) AS count FROM terms WHERE terms MATCH ? AND rowid > ? AND rowid <= ?'
-  return db.prepare<{ count: number }>(count).get(codeTerm(kind, code), after, through)?.count ?? 0
+  return (
+    db.prepare<{ count: number }>(count).get(codeTerm(kind, code), BigInt(after), BigInt(through))?.count ?? 0
+  )
 }
 
 /** The category with that code. `sequence`: of the newest event with it. */

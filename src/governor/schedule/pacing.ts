@@ -100,9 +100,13 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar) {
   const quota: PlannedQuota = { weeklyQuota, quotaReset, pageSize, reserved, shortestMs }
   const isFull = paysFullRate(quota)
   const forecaster = createForecaster(calendar)
-  const mayRequest = (ledger: Ledger, nowMs: number): boolean =>
-    quotaAt(ledger, given.weeklyQuota, quotaReset, nowMs).remaining > 0 &&
-    (weeklyQuota === given.weeklyQuota || quotaAt(own(ledger), weeklyQuota, quotaReset, nowMs).remaining > 0)
+  /** Units that the poller may still use: of its own, and of the whole quota, where proxied requests used more than theirs. */
+  const unitsLeft = (ledger: Ledger, nowMs: number): number => {
+    const { remaining } = quotaAt(ledger, given.weeklyQuota, quotaReset, nowMs)
+    if (weeklyQuota === given.weeklyQuota) return remaining
+    return Math.min(remaining, quotaAt(own(ledger), weeklyQuota, quotaReset, nowMs).remaining)
+  }
+  const mayRequest = (ledger: Ledger, nowMs: number): boolean => unitsLeft(ledger, nowMs) > 0
   const mayRetryGap = (ledger: Ledger, nowMs: number): boolean =>
     mayRequest(ledger, nowMs) && spentOn(ledger, PAGE_SCANS, nowMs) < weeklyQuota * reservedShare
   const rescanUnits = weeklyQuota * reserved.rescans
@@ -148,7 +152,7 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar) {
       mayRetryGap(ledger, nowMs) && spentOn(ledger, ['sweep'], nowMs) < rescanUnits,
     /** True if all `units` requests of a daily reconciliation can be paid from the same share. */
     mayReconcile: (ledger: Ledger, nowMs: number, units: number): boolean =>
-      quotaAt(ledger, weeklyQuota, quotaReset, nowMs).remaining >= units &&
+      unitsLeft(ledger, nowMs) >= units &&
       spentOn(ledger, PAGE_SCANS, nowMs) + units <= weeklyQuota * reservedShare &&
       spentOn(ledger, ['sweep'], nowMs) + units <= rescanUnits,
   }

@@ -17,8 +17,8 @@ const READ_BYTES = 1024 * 1024
 const FIRST_RANGE = 16
 
 /**
- * An offset at or shortly before the first event whose sequence is greater than `after`. Each event takes an offset, and
- * markers and aborted records take more: sequence s never lies before offset s − 1.
+ * An offset at or shortly before the first event whose sequence is greater than `after`. Offsets do not tell sequences: in a
+ * mirrored or restored topic the oldest kept event has offset 0, whatever its sequence.
  */
 export async function offsetAfter(
   partitions: PartitionClient,
@@ -26,7 +26,7 @@ export async function offsetAfter(
   after: number,
 ): Promise<number> {
   const { earliest, lastStable } = await partitions.offsets(topic)
-  let low = Math.min(Math.max(earliest, after), lastStable)
+  let low = earliest
   let high = lastStable
   while (high - low > NEAR) {
     const middle = Math.floor((low + high) / 2)

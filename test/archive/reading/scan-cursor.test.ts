@@ -2,24 +2,26 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { countCode } from '../../../src/archive/reading/directory-entries.ts'
 import type { Direction } from '../../../src/archive/reading/scan-cursor.ts'
 import { createScanCursor, nextCandidates } from '../../../src/archive/reading/scan-cursor.ts'
 import { openArchive } from '../../../src/archive/store/archive.ts'
-import { indexPredicate } from '../../../src/archive/store/index-terms.ts'
+import { codeTerm, indexPredicate } from '../../../src/archive/store/index-terms.ts'
 import type { Filter } from '../../../src/core/filter/filter.ts'
-import { openDatabase } from '../../../src/storage/database.ts'
 import { temporaryDirectory } from '../../support/bridge-process.ts'
 import { eventWith, inPlace, memoryArchive } from '../samples.ts'
 
+const COMMON = codeTerm('fca', 'FR')
+
 /**
- * An index of events that all have one word, as one segment. Of its pages, which are numbered from 1 on, only the first two and
+ * An index of events that all have one category code, as one segment. Of its pages, which are numbered from 1 on, only the first two and
  * the last two are left: reading another one fails.
  */
-function writeIndexOfOneWord(path: string, events: number): void {
+function writeIndexOfOneCode(path: string, events: number): void {
   const archive = openArchive({ path, nativeKind: 'Native', durable: false })
   archive.db.transaction(() => {
-    const insert = archive.db.prepare("INSERT INTO terms(rowid, words) VALUES (?, 'common')")
-    for (let sequence = 1; sequence <= events; sequence++) insert.run(sequence)
+    const insert = archive.db.prepare('INSERT INTO terms(rowid, words) VALUES (?, ?)')
+    for (let sequence = 1; sequence <= events; sequence++) insert.run(sequence, COMMON.replaceAll('"', ''))
   })
   archive.db.exec("INSERT INTO terms(terms) VALUES('optimize')")
   archive.close()
@@ -100,20 +102,21 @@ describe('candidates of an index scan', () => {
   it('of a range are found without reading what the index holds of other ranges', () => {
     using directory = temporaryDirectory()
     const path = join(directory.path, 'index.db')
-    writeIndexOfOneWord(path, 50_000)
-    const db = openDatabase({ path, durable: false })
+    writeIndexOfOneCode(path, 50_000)
+    const archive = openArchive({ path, nativeKind: 'Native', durable: false })
     const found = (direction: Direction, after: number) => {
-      const scanCursor = createScanCursor({ terms: 'common', headlines: null })
+      const scanCursor = createScanCursor({ terms: COMMON, headlines: null })
       const range = { epoch: null, direction, after, through: after + 100 }
-      return nextCandidates(db, () => 0, scanCursor, range).sequences
+      return nextCandidates(archive.db, () => 0, scanCursor, range).sequences
     }
     for (const after of [0, 49_900]) {
       const wanted = Array.from({ length: 100 }, (_, index) => after + index + 1)
       expect(found('ASC', after)).toEqual(wanted)
       expect(found('DESC', after)).toEqual(wanted.toReversed())
+      expect(countCode(archive, 'fca', 'FR', { after, through: after + 100 })).toBe(100)
     }
     expect(() => found('ASC', 25_000)).toThrow('corruption')
-    db.close()
+    archive.close()
   })
 
   it('are read again, not taken from the buffer, when the epoch has changed', () => {

@@ -83,9 +83,13 @@ test('polls and page scans never spend the units reserved for proxied requests, 
     expect(shared.plan(at(nowMs, spent({ ...used, gateway })))).toEqual(smaller.plan(at(nowMs, spent(used))))
     expect(shared.mayRequest(spent({ poll: 2_999, gateway }), START_MS)).toBe(true)
     expect(shared.mayRequest(spent({ poll: 3_000, gateway }), START_MS)).toBe(false)
+    expect(shared.mayReconcile(spent({ poll: 2_960, gateway }), START_MS, 40)).toBe(true)
+    expect(shared.mayReconcile(spent({ poll: 2_961, gateway }), START_MS, 40)).toBe(false)
   }
   // A share that was made smaller later: the quota is never exceeded.
   expect(shared.mayRequest(spent({ poll: 2_700, gateway: 800 }), START_MS)).toBe(false)
+  expect(shared.mayReconcile(spent({ poll: 2_680, gateway: 800 }), START_MS, 20)).toBe(true)
+  expect(shared.mayReconcile(spent({ poll: 2_681, gateway: 800 }), START_MS, 20)).toBe(false)
   const off = plannedPacing(figures(), calendar)
   expect(off.mayRequest(spent({ poll: 3_000, gateway: 500 }), START_MS)).toBe(false)
 })

@@ -14,6 +14,7 @@ import { keepingLogger } from '../../support/keeping-logger.ts'
 
 const brokers = (await sharedBrokers()) ?? []
 const logs = createLogKeeper()
+const damaged = expect.objectContaining({ code: 'log_damaged', hint: expect.any(String) })
 afterEach(() => logs.closeAll())
 
 /** A log with `commits` commits of `size` events each, and an aborted commit before each of them. */
@@ -79,6 +80,29 @@ describe.skipIf(brokers.length === 0)('reading events', () => {
     expect((await claimed(log)).state.head.sequence).toBe(20)
   })
 
+  it('finds any sequence in a topic whose first offsets hold late events, as a mirror has them', async () => {
+    const options = kafkaLogOptions(brokers)
+    const log = logs.open(options)
+    await log.campaign(new AbortController().signal)
+    const first = 1_000_001
+    const sequences = Array.from({ length: 600 }, (_, n) => first + n)
+    await writeEvents(options.topics.prefix, ...sequences)
+    for (const after of [first, first + 250, first + 598]) {
+      const [next] = await followed(log, after, 1)
+      expect(next?.sequence).toBe(after + 1)
+    }
+    expect(sequencesOf(await followed(log, 0, 600))).toEqual(sequences)
+  })
+
+  it('refuses a hole that no retention made, also right behind its position', async () => {
+    const options = kafkaLogOptions(brokers)
+    const log = logs.open(options)
+    await log.campaign(new AbortController().signal)
+    await writeEvents(options.topics.prefix, 1, 2, 3, 5)
+    for (const after of [0, 2, 3]) await expect(followed(log, after, 4 - after)).rejects.toEqual(damaged)
+    expect(sequencesOf(await followed(log, 4, 1))).toEqual([5])
+  })
+
   it('after the last event waits for the next', async () => {
     const log = logs.open(kafkaLogOptions(brokers))
     const writer = await claimed(log)
@@ -111,13 +135,11 @@ describe.skipIf(brokers.length === 0)('a reader of a partition', () => {
 })
 
 describe.skipIf(brokers.length === 0)('a claim', () => {
-  const damaged = expect.objectContaining({ code: 'log_damaged', hint: expect.any(String) })
-
   it('refuses to begin a log that has events but no state', async () => {
     const options = kafkaLogOptions(brokers)
     const log = logs.open(options)
     await log.campaign(new AbortController().signal)
-    await writeEvent(options.topics.prefix, 1)
+    await writeEvents(options.topics.prefix, 1)
     await expect(claimed(log)).rejects.toEqual(damaged)
   })
 
@@ -125,7 +147,7 @@ describe.skipIf(brokers.length === 0)('a claim', () => {
     const options = kafkaLogOptions(brokers)
     const log = logs.open(options)
     await (await claimed(log)).commit({ events: sampleEvents(1, 2) })
-    await writeEvent(options.topics.prefix, 9)
+    await writeEvents(options.topics.prefix, 9)
     await expect(claimed(log)).rejects.toEqual(damaged)
   })
 
@@ -161,12 +183,15 @@ async function dropBefore(topic: string, offset: number): Promise<void> {
   await admin.disconnect()
 }
 
-/** An event that the product's writer did not write. */
-async function writeEvent(prefix: string, sequence: number): Promise<void> {
+/** Events that the product's writer did not write, as a mirror copies them. */
+async function writeEvents(prefix: string, ...sequences: readonly number[]): Promise<void> {
   const producer = kafkaClient(brokers).producer()
   await producer.connect()
-  const event = { ...sampleEvent(sequence), sequence, epoch: 'AAAAAAAA' }
-  await producer.send({ topic: `${prefix}.all`, messages: [eventRecord(event, sequence)] })
+  const messages = sequences.map((sequence) => {
+    const event = { ...sampleEvent(sequence), sequence, epoch: 'AAAAAAAA' }
+    return eventRecord(event, sequence)
+  })
+  await producer.send({ topic: `${prefix}.all`, messages })
   await producer.disconnect()
 }
 

@@ -32,3 +32,14 @@ test('ten thousand records of another program between two events cost some dozen
   expect(offset).toBeLessThanOrEqual(foreign.length + 4990)
   expect(counted.fetches).toBeLessThan(100)
 })
+
+test('an event is found where the oldest that is kept has a small offset, as a mirror copies them', async () => {
+  const first = 1_000_001
+  const { counted, partitions } = topicOf(Array.from({ length: 50_000 }, (_, offset) => first + offset))
+  for (const index of [0, 1, 499, 49_998, 49_999]) {
+    const offset = await offsetAfter(partitions, 'all', first + index - 1)
+    expect(offset).toBeLessThanOrEqual(index)
+    expect(offset).toBeGreaterThan(index - 500)
+  }
+  expect(counted.fetches).toBeLessThan(100)
+})
