@@ -145,16 +145,17 @@ async function runUntil(
   endLog: EndLog,
   { settings, roles, clock, stack }: StartContext,
 ): Promise<void> {
-  signal.addEventListener('abort', stop, { once: true })
   let fault: { error: unknown } | null = null
   const failed = (error: unknown): void => {
     fault ??= { error }
   }
-  const onStopping = (first: typeof fault): void => endLog.stopping(signal, first)
+  const onStopping = (first: typeof fault): void => {
+    endLog.stopping(signal, first)
+    stop()
+  }
   await superviseRoles(roles, { signal, drainTimeoutMs: settings.drainTimeoutMs, clock, onStopping }).catch(
     failed,
   )
-  stop()
   await stack.release().catch(failed)
   endLog.stopped(fault)
   endLog.close()

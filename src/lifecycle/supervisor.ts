@@ -24,7 +24,8 @@ export interface Supervision {
 
 /**
  * Runs every role until the signal aborts or one of them ends by itself. Then all must stop within `drainTimeoutMs`.
- * @throws the first role's fault; BridgeError `failed` when a role ends by itself or does not stop in time
+ * @throws the first role's fault, also where the others do not stop in time then; BridgeError `failed` when a role ends by
+ * itself or does not stop in time
  */
 export async function superviseRoles(
   roles: readonly Role[],
@@ -36,17 +37,17 @@ export async function superviseRoles(
     if (!stop.signal.aborted)
       throw new BridgeError('failed', `the internal task "${role.name}" ended unexpectedly`)
   })
-  try {
-    await Promise.race([aborted(signal), ...running])
-    onStopping?.(null)
-  } catch (error) {
-    onStopping?.({ error })
-    throw error
-  } finally {
-    stop.abort()
-    await drain(running, drainTimeoutMs, clock)
+  let fault: { error: unknown } | null = null
+  const failed = (error: unknown): void => {
+    fault ??= { error }
   }
-  await Promise.all(running)
+  await Promise.race([aborted(signal), ...running]).catch(failed)
+  onStopping?.(fault)
+  stop.abort()
+  await drain(running, drainTimeoutMs, clock)
+    .then(() => Promise.all(running))
+    .catch(failed)
+  if (fault !== null) throw (fault as { error: unknown }).error
 }
 
 /** Waits until every role has ended, at most `drainTimeoutMs`. */

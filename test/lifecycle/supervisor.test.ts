@@ -75,3 +75,12 @@ test('a role that does not stop is given up after the budget', async () => {
     hint: expect.stringContaining('BRIDGE_DRAIN_TIMEOUT'),
   })
 })
+
+test('a role that fails is the fault that comes out, also where another one does not stop then', async () => {
+  const deaf: Role = { name: 'deaf', run: () => new Promise(() => {}) }
+  const broken: Role = { name: 'c', run: () => Promise.reject(new Error('disk gone')) }
+  const { done, clock } = supervise([deaf, broken])
+  while (clock.nextTimerMs() === null) await Promise.resolve()
+  clock.advance(1000)
+  await expect(done).rejects.toThrow('disk gone')
+})
