@@ -24,6 +24,12 @@ const FEWEST_FITS = 5
 /** What tells which clock is right. */
 export type Clocks = Pick<IngestState, 'hasDate' | 'skewMs' | 'sightings' | 'unfitPolls'>
 
+/** What this process has learnt of our clock and upstream's: it stays true when the writer or the lead is lost. */
+export function clocksOf(state: IngestState) {
+  const { skewMs, hasDate, newest, sightings, unfitPolls, sightingSkewMs, lastSeenMs } = state
+  return { skewMs, hasDate, newest, sightings, unfitPolls, sightingSkewMs, lastSeenMs }
+}
+
 /** Our clock's present, ms since 1970, and what tells upstream's. */
 interface Moment {
   readonly state: Clocks & Pick<IngestState, 'newest'>

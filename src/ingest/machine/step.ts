@@ -14,7 +14,7 @@ import { planNextPoll, situationOf } from './next-poll.ts'
 import { obey } from './orders.ts'
 import { answerScan, wakeScan } from './page-scan.ts'
 import { answerPoll } from './poll.ts'
-import { sightingsOf } from './present.ts'
+import { clocksOf, sightingsOf } from './present.ts'
 import { enqueue } from './publish.ts'
 import { compareQuota } from './quota-drift.ts'
 import { keepBackfillPage } from './scan-end.ts'
@@ -55,22 +55,26 @@ const campaign = (context: StepContext): void => {
 
 /** The state of a process that does not lead any more. */
 const leave = (context: StepContext): void => {
-  const { lastGoodPollMs, pausedSinceMs, holds, ...state } = context.state
-  const { skewMs, hasDate, newest, sightings, sightingSkewMs } = state
-  const clocks = { skewMs, hasDate, newest, sightings, sightingSkewMs }
-  context.state = { ...initialState(), lastGoodPollMs, pausedSinceMs, holds, ...clocks }
+  const { lastGoodPollMs, pausedSinceMs, holds } = context.state
+  context.state = { ...initialState(), lastGoodPollMs, pausedSinceMs, holds, ...clocksOf(context.state) }
   context.actions.push({ type: 'abandon' })
 }
 
 const claim = (context: StepContext): void => {
-  const { head, ledger, lastGoodPollMs, skewMs, upstream, brokenInARow, refusedInARow } = context.state
+  const { head, ledger, lastGoodPollMs, upstream, brokenInARow, refusedInARow } = context.state
   const { blockedUntilMs, failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries } =
     context.state
-  const { quotaDrift, hasDate, newest, sightings, sightingSkewMs, pausedSinceMs, holds } = context.state
+  const { quotaDrift, pausedSinceMs, holds } = context.state
   const failures = { failuresInARow, keyRefusalsInARow, failingSinceMs, classifier, retries, quotaDrift }
-  const clocks = { skewMs, hasDate, newest, sightings, sightingSkewMs }
-  const asFarAsKnown = { head, ledger, lastGoodPollMs, ...clocks, upstream, brokenInARow, refusedInARow }
-  const kept = { ...asFarAsKnown, ...failures, blockedUntilMs, pausedSinceMs, holds }
+  const asFarAsKnown = { head, ledger, lastGoodPollMs, upstream, brokenInARow, refusedInARow }
+  const kept = {
+    ...asFarAsKnown,
+    ...clocksOf(context.state),
+    ...failures,
+    blockedUntilMs,
+    pausedSinceMs,
+    holds,
+  }
   context.state = { ...initialState(), ...kept, name: 'claiming' }
   context.actions.push({ type: 'abandon' }, { type: 'claim' })
 }
@@ -91,15 +95,12 @@ const takeOver: Cell<'claimed'> = (context, { writer, sinceMs }) => {
 }
 
 /** The last good poll of any leader and which clock it knew to be right, where it is newer than what this process knows. */
-function lastGoodOf(
-  { state, nowMs }: StepContext,
-  { lastGood }: WriterState['head'],
-): Partial<Pick<IngestState, 'lastGoodPollMs' | 'hasDate' | 'skewMs' | 'sightings' | 'sightingSkewMs'>> {
+function lastGoodOf({ state, nowMs }: StepContext, { lastGood }: WriterState['head']): Partial<IngestState> {
   if (lastGood === null || lastGood.atMs <= (state.lastGoodPollMs ?? 0)) return {}
   const { atMs, skewMs, right = null } = lastGood
   // Of another process, whose clock may not be as ours is.
-  const clocks = { hasDate: null, skewMs, sightings: sightingsOf(right), sightingSkewMs: skewMs }
-  return { lastGoodPollMs: Math.min(atMs, nowMs), ...clocks }
+  const sighted = { sightings: sightingsOf(right), unfitPolls: 0, sightingSkewMs: skewMs }
+  return { lastGoodPollMs: Math.min(atMs, nowMs), hasDate: null, skewMs, ...sighted }
 }
 
 /**

@@ -76,12 +76,12 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<KafkaW
   const read = <T>(doing: string, work: (partitions: PartitionClient) => Promise<T>): Promise<T> =>
     boundedRead(parts, doing, stopped, work)
   const resolving = { prefix, transactionalId, logger, read }
+  const token = randomUUID()
   let writer: KafkaWriter | null = null
   try {
     await transactions.fence(stopped)
     await faultHooks.afterFence?.()
     if (await resolveState(resolving)) return null
-    const token = randomUUID()
     const rowsAtToken = parts.tail.rowsAt(token)
     const writeToken = (): Promise<void> =>
       writeState(transactions, prefix, new Map([[FENCING_TOKEN_KEY, token]]))
@@ -113,6 +113,7 @@ async function tryClaim(parts: ClaimParts, stopped: AbortSignal): Promise<KafkaW
     writer = new KafkaWriter({ ...parts, transactions, token, unavailable }, begun, rows, repaired)
     return writer
   } finally {
+    parts.tail.forget(token)
     if (writer === null) transactions.end()
   }
 }

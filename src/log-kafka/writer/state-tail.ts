@@ -20,10 +20,15 @@ export class StateTail {
 
   /**
    * The rows at the moment when this token was read: everything that earlier writers have committed. To be called before
-   * the token is written. Never rejects.
+   * the token is written. Never rejects; waits until `forget`, where the token is never read.
    */
   rowsAt(token: string): Promise<ReadonlyMap<string, string>> {
     return new Promise((resolve) => this.#waiting.set(token, resolve))
+  }
+
+  /** Nobody waits for that token any more. */
+  forget(token: string): void {
+    this.#waiting.delete(token)
   }
 
   /** Reads the topic until the signal aborts, then resolves. */

@@ -199,11 +199,13 @@ export class CommandRunner {
   /** Time to the next try; a new command wakes the runner earlier. */
   #nextLookMs(): number {
     const { commands, clock } = this.#options
-    const waits = commands.all().map((keyed) => {
+    let leastMs = LONGEST_LOOK_MS
+    for (const keyed of commands.all()) {
       const { command } = keyed
-      return command.kind === 'notice' && this.#isLater(keyed) ? command.dueMs - clock.now() : LOOK_MS
-    })
-    return Math.min(...waits, LONGEST_LOOK_MS)
+      const isLater = command.kind === 'notice' && this.#isLater(keyed)
+      leastMs = Math.min(leastMs, isLater ? command.dueMs - clock.now() : LOOK_MS)
+    }
+    return leastMs
   }
 }
 

@@ -27,3 +27,15 @@ test('a poller whose last commit has an unknown outcome claims again in its term
     expect(after('unknown', name)).toEqual({ state: 'claiming', actions: ['abandon', 'claim'] })
   }
 })
+
+test('what is known of the clocks outlives a failed write and a lost lead', () => {
+  const clocks = {
+    ...{ skewMs: 5000, hasDate: false, sightings: ['ours', 'neither'] as const, unfitPolls: 1 },
+    ...{ newest: { timeMs: NOW_MS, seenMs: NOW_MS, seenOursMs: NOW_MS }, sightingSkewMs: 4000 },
+  }
+  for (const code of ['fenced', 'unknown'] as const) {
+    const before = { ...initialState(), ...clocks, name: 'polling' as const, lastSeenMs: NOW_MS }
+    const { state } = step(before, { type: 'broke', code, nowMs: NOW_MS + 1 }, ingestConfig())
+    expect(state).toMatchObject({ ...clocks, lastSeenMs: NOW_MS + 1 })
+  }
+})
