@@ -70,7 +70,7 @@ export const logAdvice = {
     'Where `error` is there, do what its `hint` says; the process manager starts the process again.',
   'quota.drift_detected':
     'Look for another program that uses the key, and compare BRIDGE_UPSTREAM_PLAN with the plan of the key.',
-  'quota.spent': 'Wait until units come back, or look what spent them: `bridge quota`.',
+  'quota.spent': 'Wait until units come back, or look what spent them: `GET /v1/quota`.',
   'readiness.check_failed': 'Report `error` with its stack as a bug.',
   'replica.damaged': 'Nothing is lost; check the disk if it repeats.',
   'replica.not_pruned': 'Look at the room on the volume of BRIDGE_DATA_DIR if it repeats.',

@@ -32,6 +32,11 @@ const KAFKA_RETENTION = field.durationField.refine(
   (durationMs) => durationMs >= HOUR_MS,
   'must be at least PT1H (P1M is a month, PT1M a minute)',
 )
+/** Every business day of it is counted before the first request. */
+const BACKFILL = field.durationField.refine(
+  (durationMs) => durationMs <= 20 * 366 * DAY_MS,
+  'must be at most P20Y: what half of the quota pays for is read, at most some weeks',
+)
 /** The log is searched this far back before an item is published, so that none is published twice. */
 const ALL_RETENTION = field.durationField.refine(
   (durationMs) => durationMs >= WEEK_MS,
@@ -186,10 +191,10 @@ export const settingsSchema = z.object({
     meaning:
       'Units of the weekly quota kept for fund paths passed through `/v2` (plan `advanced` or above), at most half of it; 0 = off. The same on every node.',
   }),
-  BRIDGE_BACKFILL: setting(field.durationField, {
+  BRIDGE_BACKFILL: setting(BACKFILL, {
     default: 'P1D',
     meaning:
-      'How far back the very first start reads; `P0D`: nothing of its own. The first fills and re-scans look back for late items, and so find items of up to fifteen minutes before the start. What half of the quota left does not pay for stays an open gap.',
+      'How far back the very first start reads, at most `P20Y`; `P0D`: nothing of its own. The first fills and re-scans look back for late items, and so find items of up to fifteen minutes before the start. What half of the quota left does not pay for stays an open gap.',
   }),
   BRIDGE_CALENDAR_FILE: setting(field.textField, {
     default: null,

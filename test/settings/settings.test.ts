@@ -146,6 +146,7 @@ describe('settings', () => {
     ['BRIDGE_CORS_ORIGINS', '*'],
     ['BRIDGE_CORS_ORIGINS', 'https://desk.example/'],
     ['BRIDGE_BACKFILL', 'P'],
+    ['BRIDGE_BACKFILL', 'P300Y'],
     ['BRIDGE_WEBHOOK_PROXY', 'socks5://proxy.example'],
     ['BRIDGE_WEBHOOK_PROXY', 'http://user:100%@proxy.example'],
     ['BRIDGE_WEBHOOK_ALLOW_NETS', '10.0.0.0/33'],

@@ -31,7 +31,10 @@ export interface PlannedPolls {
   polls: number
   /** Where polls come every few seconds: their interval, seconds. */
   everySeconds: number | null
-  /** Units left at the end, fills and re-scans taken as expected. */
+  /**
+   * Units of the whole quota left at the end, those kept for fund requests too. Where polls come every few seconds, without
+   * what fills and re-scans will take.
+   */
   remaining: number
 }
 

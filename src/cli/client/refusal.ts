@@ -28,8 +28,8 @@ export interface RefusalWords {
   missing: { message: string; hint: string }
   /** What a 404 for the path itself means, where it is something else: an older bridge has no such path. */
   noPath?: { message: string; hint: string }
-  /** The flag that takes a cursor; `--after` where it is left out. */
-  cursorFlag?: string
+  /** The flag that takes a cursor; `--after` where it is left out, null where the command takes none. */
+  cursorFlag?: string | null
   /** The command's arguments, e.g. `URL`: a wrong member of that name is named as the argument. */
   words?: readonly string[]
   /** The command's flags: a wrong member of the request is named as its flag. */
@@ -73,6 +73,8 @@ export function responseError(
       return refuse('failed', `${target.url} refuses this for now${detail}`, 'Come back when that is over.')
     case 410: {
       const { cursorFlag = '--after' } = words
+      if (cursorFlag === null)
+        return refuse('failed', problem.detail, 'Events that are older still are gone.')
       return refuse(
         'failed',
         'the events after this cursor are no longer kept',

@@ -7,6 +7,7 @@ import { eventLine } from '../terminal/event-line.ts'
 import { painter } from '../terminal/text.ts'
 
 const words: RefusalWords = {
+  cursorFlag: null,
   help: 'bridge get --help lists the flags and arguments.',
   missing: {
     message: 'does not have this event',

@@ -41,7 +41,10 @@ interface FirstRead {
   unsureStart?: UnsureStart
 }
 
-/** Starts polling and the backfill, as far as half of the quota left pays for it. What is older still stays an open gap. */
+/**
+ * Starts polling and the backfill, as far as half of the quota left pays for it. What is older still stays an open gap. Where
+ * nothing more is paid for, the items of the answer are published inside of it.
+ */
 export function takeFirstCursor(context: StepContext, answer: FirstAnswer): void {
   const { page, pageCursor, startMs: lastCleanPollMs } = answer
   const { gaps, unsureStart, ...read } = firstRead(context, answer)
@@ -54,7 +57,10 @@ export function takeFirstCursor(context: StepContext, answer: FirstAnswer): void
     opening.push({ ...newGap(context, 'outage', gap, opening), retryAtMs: context.nowMs + DAY_MS })
   }
   const openGaps = [...context.state.head.openGaps, ...opening]
-  publish(context, { purpose: 'poll', items: [], opening, first: { ...head, openGaps } })
+  const isInGap = (timeMs: number): boolean =>
+    gaps.some(({ fromMs, toMs }) => timeMs >= fromMs && timeMs <= toMs)
+  const items = page.fresh.filter(({ disclosure }) => read.backfill === null && isInGap(disclosure.timeMs))
+  publish(context, { purpose: 'poll', items, opening, first: { ...head, openGaps } })
 }
 
 /** Warns before the first request where half of the quota left does not pay for the whole backfill. */

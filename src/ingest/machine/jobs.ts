@@ -187,6 +187,7 @@ function waitForQuota(context: StepContext): void {
     context.actions.push({ type: 'report', level: 'warn', event: 'quota.spent', fields })
   }
   state.upstream = 'quota'
+  state.nextPollMs = Math.max(state.nextPollMs, resetMs)
   wake(context, resetMs)
 }
 

@@ -173,7 +173,10 @@ function isTooMuchToHold({ fetched, rejected }: PageScan): boolean {
   return texts.reduce((sum, text) => sum + text.length, 0) > MOST_HELD_CHARACTERS
 }
 
-/** After a failed request: the same page again once the block is over, or the scan is postponed. */
+/**
+ * After a failed request: the same page again once the block is over, or the scan is postponed. Not for 429s in a row: every
+ * request gets them, and where no poll is due this page is the request that shows when they end.
+ */
 function retryPage(
   context: StepContext,
   scan: PageScan,
@@ -182,7 +185,8 @@ function retryPage(
 ): void {
   const mayRetry = blockScansAfter(context, failure, spentMs)
   context.state.request = null
-  const failed = { ...scan, failures: scan.failures + 1 }
+  const isShared = failure.kind === 'too_many' && context.state.classifier.inARow > 1
+  const failed = { ...scan, failures: scan.failures + (isShared ? 0 : 1) }
   context.state.scan = failed
   const isRefused = failure.kind === 'refused'
   if (mayRetry && failed.failures < MOST_FAILURES && !isRefused) return

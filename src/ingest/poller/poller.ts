@@ -116,7 +116,7 @@ export class Poller {
     this.#feed({ type: 'pause_set', sinceMs, nowMs: this.#nowMs() })
   }
 
-  /** Carries out an order; null. Where it is refused: why. Means nothing where this process does not lead. */
+  /** Carries out an order. Returns why it is refused, else null. Means nothing where this process does not lead. */
   order(order: Order): OrderRefusal | null {
     const nowMs = this.#nowMs()
     const refusal = orderRefusal({ state: this.#state, config: this.#parts.config, nowMs }, order)

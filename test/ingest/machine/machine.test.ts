@@ -260,6 +260,23 @@ describe('the poller', () => {
     expect(world.requests.length - before).toBeLessThanOrEqual(1)
   })
 
+  it('publishes what the first answer lists, inside of the gap, where half of the quota pays for no day of the backfill', () => {
+    const startMs = Date.parse('2026-01-06T12:00:00Z')
+    const items = burst('old', startMs - 6 * HOUR, 6 * HOUR, 400)
+    const world = new World({
+      ...{ ...plan, pageSize: 50, weeklyQuota: 60, backfillMs: 24 * HOUR, seed: 7, startMs, items },
+    })
+    world.run(startMs + MINUTE)
+    expect(world.requests).toHaveLength(1)
+    expect(world.openGaps).toHaveLength(1)
+    expect(world.store.events.filter(({ type }) => !isGap(type))).toHaveLength(50)
+    expect(world.missing()).toEqual([])
+    world.run(startMs + 9 * 24 * HOUR)
+    expect(world.openGaps).toEqual([])
+    expect(world.store.events.filter(({ type }) => !isGap(type))).toHaveLength(400)
+    expect(world.twice()).toEqual([])
+  })
+
   it('opens a gap when upstream rejects its cursor after a stop, and fills it', () => {
     const items = [...burst('a', SEVEN, HOUR, 300), ...burst('b', SEVEN + 2 * HOUR, HOUR, 300)]
     const world = new World({

@@ -226,11 +226,16 @@ test.each([
   ['sends its headers byte by byte', 'HTTP/1.1 2', 'head', 15_000],
 ] as const)('a receiver that %s times out after 15 s of wall clock', async (_what, bytes, phase, limitMs) => {
   const clock = createManualClock()
-  const server = await rawReceiver((socket) => socket.write(bytes))
+  let isAsked = false
+  const server = await rawReceiver((socket) => {
+    socket.write(bytes)
+    socket.once('data', () => {
+      isAsked = true
+    })
+  })
   const sender = trial({ clock })
   const sent = sender.send(hook(server))
-  await until(() => server.open() === 1)
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(() => isAsked)
   clock.advance(limitMs)
   expect(await sent).toMatchObject({ end: { kind: 'failed', fault: 'timeout' }, phase, durationMs: limitMs })
   await until(() => server.open() === 0)
@@ -243,8 +248,7 @@ test('a slow response body ends the connection after two seconds; the status cou
   )
   const sender = trial({ clock })
   const sent = sender.send(hook(server))
-  await until(() => server.open() === 1)
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(() => clock.nextTimerMs() === 2_000)
   clock.advance(2_000)
   expect(await sent).toMatchObject({ end: { status: 500 }, phase: 'body', response: 'a' })
   await until(() => server.open() === 0)

@@ -8,6 +8,7 @@ import { londonTime } from '../../terminal/london-time.ts'
 import { type Paint, painter } from '../../terminal/text.ts'
 
 const words: RefusalWords = {
+  cursorFlag: null,
   help: 'bridge why --help lists the flags and arguments.',
   missing: {
     message: 'does not have this event',
