@@ -51,6 +51,6 @@ export interface ItemStore {
   ): Awaitable<{ items: StoredItem[]; total: number }>
   /** JSON text of the latest revision with that guid, or null. */
   byGuid(guid: string): Awaitable<string | null>
-  /** JSON text of the latest revision of `yyyy-mm-dd.<rnsId>`, or null. */
+  /** JSON text of the item whose latest revision has that `yyyy-mm-dd.<rnsId>`, or null. */
   byRnsDateId(rnsDateId: string): Awaitable<string | null>
 }

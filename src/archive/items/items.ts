@@ -131,7 +131,7 @@ export function archiveItems(
     },
     /** JSON text of the latest revision with that guid, or null. */
     byGuid: (guid: string): string | null => latestText(archive, 'guid', guid),
-    /** JSON text of the last revision that came with that `yyyy-mm-dd.<rnsId>`, or null. */
+    /** JSON text of the newest item whose latest revision has that `yyyy-mm-dd.<rnsId>`, or null. */
     byRnsDateId: (rnsDateId: string): string | null => latestText(archive, 'date_id', rnsDateId),
   }
 }
@@ -211,8 +211,8 @@ function withText({ db }: Archive, positions: readonly ItemPosition[]): Item[] {
 function latestText({ db }: Archive, column: 'guid' | 'date_id', value: string): string | null {
   const row = db
     .prepare<{ raw: string }>(
-      `SELECT e.data AS raw FROM facts f CROSS JOIN events e USING (sequence)
-       WHERE f.${column} = ? ORDER BY f.sequence DESC LIMIT 1`,
+      `SELECT e.data AS raw FROM facts f CROSS JOIN items i USING (sequence) CROSS JOIN events e USING (sequence)
+       WHERE f.${column} = ? AND i.superseded_by IS NULL ORDER BY f.sequence DESC LIMIT 1`,
     )
     .get(value)
   return row?.raw ?? null

@@ -168,14 +168,31 @@ test('an empty replica answers empty lists, and says that it is empty', async ()
   expect((await get('/a')).status).toBe(404)
 })
 
+/** The event, of an announcement with that number. */
+const withNumber = (event: NewEvent): NewEvent => ({
+  ...event,
+  data: JSON.stringify({ ...JSON.parse(event.data), rnsId: '0123A' }),
+})
+
 test('of two guids with one rnsDateId the latest one is found', async () => {
   const { archive, append, get } = await openCopy()
-  const withNumber = (event: NewEvent): NewEvent => ({
-    ...event,
-    data: JSON.stringify({ ...JSON.parse(event.data), rnsId: '0123A' }),
-  })
   append(withNumber(published('a')), withNumber(published('b')), published('c'))
   expect(archive.latest).toBe(3)
   expect((await get('/2026-01-06.0123A')).body.data).toMatchObject({ guid: 'b' })
   expect((await get('/2026-01-07.0123A')).status).toBe(404)
+})
+
+test('an rnsDateId that only a superseded revision has is not found', async () => {
+  const { append, get } = await openCopy([withNumber(published('a'))])
+  append(withNumber(amended('a', START_MS + DAY_MS)))
+  expect((await get('/2026-01-06.0123A')).status).toBe(404)
+  for (const identifier of ['2026-01-07.0123A', 'a']) {
+    expect((await get(`/${identifier}`)).body.data).toMatchObject({ headline: 'Second' })
+  }
+})
+
+test('an item keeps an rnsDateId that another one had too before it was amended', async () => {
+  const { append, get } = await openCopy([withNumber(published('a')), withNumber(published('b'))])
+  append(withNumber(amended('b', START_MS + DAY_MS)))
+  expect((await get('/2026-01-06.0123A')).body.data).toMatchObject({ guid: 'a' })
 })
