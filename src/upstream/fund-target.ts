@@ -33,9 +33,13 @@ const SINGLE = new RegExp(`^/(${fundResources.join('|')})/([^/]+)$`)
 const PAST = new RegExp(`^/(${fundResources.slice(0, 3).join('|')})/([^/]+)/history$`)
 const WHOLE_NUMBER = /^\d{1,15}$/
 
-/** The request in a target below the base address; null where it is none of the nine paths, or cannot be read. */
+/**
+ * The request in a target below the base address, whose path may end with a slash; null where it is none of the nine paths,
+ * or cannot be read.
+ */
 export function readFundTarget(target: string): FundRequest | null {
-  const [path = '', ...rest] = target.split('?')
+  const [sentPath = '', ...rest] = target.split('?')
+  const path = sentPath.replace(/\/$/, '')
   const given = new URLSearchParams(rest.join('?'))
   const page = pageOf(given)
   if (path === '/nav') {

@@ -15,7 +15,7 @@ export interface MirrorCaller {
 
 /** One GET request below the base address. */
 export interface MirrorRequest {
-  /** Path below the base address and query, as sent. */
+  /** Path below the base address and query, as sent, without host and fragment. */
   target: string
   /** The query string as sent; repeated names stay repeated. */
   params: URLSearchParams

@@ -62,8 +62,13 @@ export function mirrorRouter(options: MirrorOptions): Router {
 
 /** Parses the query string as sent; repeated names stay repeated. */
 export function queryOf(request: { originalUrl: string }): URLSearchParams {
-  const start = request.originalUrl.indexOf('?')
-  return new URLSearchParams(start === -1 ? '' : request.originalUrl.slice(start + 1))
+  return new URLSearchParams(queryTextOf(request))
+}
+
+/** The query string as sent, with its question mark; empty where there is none. */
+function queryTextOf({ originalUrl }: { originalUrl: string }): string {
+  const start = originalUrl.indexOf('?')
+  return start === -1 ? '' : originalUrl.slice(start)
 }
 
 async function answerTo(
@@ -82,7 +87,8 @@ function mirrorRequest(request: Request, response: Response): MirrorRequest {
   const gone = new AbortController()
   response.on('close', () => gone.abort())
   return {
-    target: request.url,
+    // The address itself may also have a host or a fragment.
+    target: request.path + queryTextOf(request),
     params: queryOf(request),
     segment: (name) => `${request.params[name]}`,
     gone: gone.signal,

@@ -1,11 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { FundQuery } from '../../../src/api/mirror/fund-routes.ts'
+import { type FundQuery, fundRoutes } from '../../../src/api/mirror/fund-routes.ts'
 import { MirrorRefusal } from '../../../src/api/mirror/refusal.ts'
 import { createFundGateway } from '../../../src/api/routes/fund-gateway.ts'
 import type { RequestHandler } from '../../../src/log/requests.ts'
 import { encodeReply } from '../../../src/upstream/leader-reply.ts'
+import { raw } from '../../http/raw.ts'
+import { knows } from '../../support/http/callers.ts'
 import { createMemoryLog } from '../../support/memory-log.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
+import { openMount } from '../mirror/mirror-mount.ts'
 
 /** The gateway ignores it. */
 const anyQuery: FundQuery = {
@@ -26,6 +29,7 @@ function openGateway() {
   const stop = new AbortController()
   return {
     clock,
+    source,
     asked,
     get: async (target: string) => {
       try {
@@ -114,4 +118,27 @@ test('the number of waiting requests is limited', async () => {
   expect(await get('/nav/B')).toMatchObject({ status: 503, retryAfterSeconds: 5 })
   clock.advance(10_000)
   await Promise.all(waiting)
+})
+
+test('every address that reaches a fund path is understood: with a last slash, a host or a fragment', async () => {
+  const { source, asked, serve } = openGateway()
+  serve(async () => encodeReply({ ...reply, text: '{"data":[]}' }))
+  const { port } = new URL(await openMount(fundRoutes(source), knows({ reading: {} })))
+  const paths = ['/nav', '/nav/A', '/buybacks/A/history']
+  for (const path of paths) {
+    for (const target of [`/v2${path}/`, `/v2${path}/?pageSize=7`, `http://x/v2${path}`, `/v2${path}#a`]) {
+      const { status, body } = await raw(
+        Number(port),
+        `GET ${target} HTTP/1.1\r\nHost: x\r\nx-api-key: reading\r\n\r\n`,
+      )
+      expect([target, status, body]).toEqual([target, 200, expect.stringContaining('"data"')])
+    }
+  }
+  expect(asked.toSorted()).toEqual([
+    '/buybacks/A/history',
+    '/buybacks/A/history?pageSize=7',
+    '/nav',
+    '/nav/A',
+    '/nav?pageSize=7',
+  ])
 })

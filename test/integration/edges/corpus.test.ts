@@ -60,6 +60,8 @@ beforeAll(async () => {
   product = await startProduct({
     BRIDGE_WEBHOOK_ALLOW_NETS: '127.0.0.1/32',
     BRIDGE_WEBHOOK_ALLOW_HTTP: 'true',
+    // The fund paths are on, and soon have nothing left to spend.
+    BRIDGE_GATEWAY_WEEKLY_UNITS: '1',
   })
   wire = createWire(product.url)
   const owning = await makeToken(`owner-${CANARY}`, SCOPES)

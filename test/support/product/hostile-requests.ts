@@ -47,6 +47,7 @@ function headed({ method, path, credential }: Honest, headers: string, rest: str
 }
 
 const targets: Readonly<Record<string, (path: string) => string>> = {
+  'a slash at its end': (path) => `${path}/`,
   'a NUL at its end': (path) => `${path}%00`,
   'two dots that are escaped': (path) => `${path}/%2e%2e/%2e%2e/tokens`,
   'two dots': (path) => `/v1/status/../..${path}`,
