@@ -27,11 +27,19 @@ export interface FundRequest {
   dateTo?: string
 }
 
-/** An ISIN, a symbol, or `<MIC>:<symbol>`: it cannot contain `..` of a path. */
-const IDENTIFIER = /^[A-Z0-9][A-Z0-9.:]{0,19}$/
+/**
+ * A letter or digit, then characters that stand in a path as they are (RFC 3986 §3.3) and mean nothing there: no `/`, no `;`, no
+ * escape, no `..` in front.
+ */
+const IDENTIFIER = /^[A-Za-z0-9][\w.~!$&'()*+,=:@-]{0,63}$/
 const SINGLE = new RegExp(`^/(${fundResources.join('|')})/([^/]+)$`)
 const PAST = new RegExp(`^/(${fundResources.slice(0, 3).join('|')})/([^/]+)/history$`)
 const WHOLE_NUMBER = /^\d{1,15}$/
+
+/** Whether a decoded segment may be an instrument's identifier upstream: it is safe in a path. */
+export function isFundIdentifier(text: string): boolean {
+  return IDENTIFIER.test(text)
+}
 
 /**
  * The request in a target below the base address, whose path may end with a slash; null where it is none of the nine paths,
@@ -56,7 +64,7 @@ export function readFundTarget(target: string): FundRequest | null {
   }
   const [, resource, segment = ''] = PAST.exec(path) ?? SINGLE.exec(path) ?? []
   const identifier = decoded(segment)
-  if (identifier === null || !IDENTIFIER.test(identifier)) return null
+  if (identifier === null || !isFundIdentifier(identifier)) return null
   const named = { resource: resource as FundResource, identifier }
   if (!PAST.test(path)) return { ...named, history: false }
   if (page === null) return null

@@ -98,6 +98,7 @@ test("each fund path returns the service's own response, at one unit a minute, c
     ...['nav', 'buybacks', 'dividends', 'events', 'performance'].map((resource) => `/${resource}/${isin}`),
     ...['nav', 'buybacks'].map((resource) => `/${resource}/${isin}/history?dateFrom=2025-03&dateTo=2025-03`),
     ...[`/dividends/${isin}/history?pageSize=2&pageNumber=2`, '/performance/US0378331005'],
+    ...['/events/GB0000000000', '/events/XX0000000000', '/events/vod', '/events/XLON:vod', '/events/BT-A'],
   ]
   for (const path of paths) {
     const { status, text } = await direct(path)
@@ -115,7 +116,8 @@ test("each fund path returns the service's own response, at one unit a minute, c
   )
   expect(sandbox.usage().throttled).toBe(0)
   expect((await ours('/nav', {})).status).toBe(401)
-  expect((await ours('/nav/US0378331006')).status).toBe(400)
+  expect((await ours('/nav/A%2FB')).status).toBe(404)
+  expect(await gatewayRequests(app)).toBe(paths.length)
 })
 
 test('an exhausted quota share answers 429 with Retry-After, and polls continue', async () => {

@@ -112,7 +112,7 @@ test('a 404, a rejection, a throttle and a server error each have their own outc
     message: expect.stringMatching(/no such instrument[^–]*$/),
     hint: expect.any(String),
   })
-  expect(await client.get(at('/nav/US0378331006'), call)).toMatchObject({ kind: 'refused', status: 400 })
+  expect(await client.get(at('/nav?isins=VOD'), call)).toMatchObject({ kind: 'refused', status: 400 })
   opened.sandbox.faults.add({ kind: 'throttle-429', retryAfter: '3' })
   expect(await client.get(at('/nav'), call)).toMatchObject({ kind: 'too_many', retryAfter: '3' })
   opened.sandbox.faults.add({ kind: 'status', status: 502 })

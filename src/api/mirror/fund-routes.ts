@@ -1,10 +1,12 @@
 /**
  * Serves the upstream API's nine paths for fund data (specification §4.4) from a given source. The source is the
- * sandbox's invented funds, or the bridge's gateway to the upstream. A malformed request never reaches it.
+ * sandbox's invented funds, or the bridge's gateway to the upstream. A wrong parameter never reaches it, nor an identifier
+ * that is unsafe in a path.
  */
-import { isIsin } from '../../core/check-digits.ts'
+import { looksLikeIsin } from '../../core/check-digits.ts'
 import { type PlanName, planIncludes } from '../../core/plans.ts'
 import { anyObject } from '../../http/schemas/json-schema.ts'
+import { isFundIdentifier } from '../../upstream/fund-target.ts'
 import { type Browsing, readPageSize, readPaging } from './paging.ts'
 import { readDate, readList, wrongParameter } from './parameters.ts'
 import { MirrorRefusal } from './refusal.ts'
@@ -26,10 +28,14 @@ const histories = {
   dividends: 'Every declared dividend.',
 }
 
+/** The 404 of a path of one instrument. */
+const NOT_FOUND =
+  'There is no instrument of that ISIN, symbol or `<MIC>:<symbol>`, or nothing of this kind is published of it.'
+
 /** The smallest plan that has the fund and investor-relations paths (specification §4.4). */
 const FUNDS_PLAN: PlanName = 'advanced'
 
-/** The instrument that a request names; `mic` is null for a bare symbol. */
+/** The instrument that a request names, which may not exist; `mic` is null for a bare symbol. */
 export type InstrumentIdentifier =
   | { kind: 'isin'; isin: string }
   | { kind: 'symbol'; mic: string | null; symbol: string }
@@ -87,7 +93,7 @@ export function fundRoutes(source: FundSource): MirrorRoute[] {
     summary,
     parameters,
     schema: anyObject,
-    refusals: source.refusals ?? {},
+    refusals: { ...(path.includes(':') && { 404: NOT_FOUND }), ...source.refusals },
     key: 'required',
     answer(request, { plan }) {
       if (!planIncludes(plan, FUNDS_PLAN)) throw planRequired(plan)
@@ -139,8 +145,8 @@ function readNavs(params: URLSearchParams, plan: PlanName): NavsQuery {
   const warnings: string[] = []
   const isins = readList(params, 'isins', 'isin', warnings)
   for (const isin of isins ?? []) {
-    if (readIdentifier(isin).kind !== 'isin') {
-      throw wrongParameter(`"${isin}" is no ISIN`, 'isins takes ISINs only.')
+    if (!looksLikeIsin(isin)) {
+      throw wrongParameter(`"${isin.slice(0, 40)}" is no ISIN`, 'isins takes ISINs only, in capitals.')
     }
   }
   if (paging.mode === 'since') return { kind: 'navs', isins, pageSize, paging, warnings }
@@ -171,23 +177,18 @@ function notPagedBy(parameter: string): MirrorRefusal {
   )
 }
 
-const ISIN_LENGTH = 12
-/** A listing mnemonic, with or without a market identifier code (ISO 10383) before a colon. */
-const SYMBOL = /^(?:([A-Z0-9]{4}):)?([A-Z0-9][A-Z0-9.]{0,9})$/
-
-/** Parses a decoded segment by its form only; 12 characters without a colon are an ISIN. */
+/** Parses a decoded segment by its form only: whether there is such an instrument is for the source to say. */
 function readIdentifier(text: string): InstrumentIdentifier {
-  if (text.length === ISIN_LENGTH && !text.includes(':')) {
-    if (isIsin(text)) return { kind: 'isin', isin: text }
-    throw wrongParameter(
-      `"${text}" is no ISIN`,
-      'An ISIN has capitals and digits, and its last digit checks the others.',
+  if (!isFundIdentifier(text)) {
+    throw new MirrorRefusal(
+      404,
+      'not_found',
+      'there is no such instrument',
+      'Use an ISIN, a symbol, or <MIC>:<symbol> such as XLON:ABC, in capitals.',
     )
   }
-  const [matched, mic = null, symbol = ''] = SYMBOL.exec(text) ?? []
-  if (matched !== undefined) return { kind: 'symbol', mic, symbol }
-  throw wrongParameter(
-    `"${text.slice(0, 40)}" names no instrument`,
-    'Use an ISIN, a symbol, or <MIC>:<symbol> such as XLON:ABC, in capitals.',
-  )
+  if (looksLikeIsin(text)) return { kind: 'isin', isin: text }
+  const colon = text.indexOf(':')
+  const mic = colon === -1 ? null : text.slice(0, colon)
+  return { kind: 'symbol', mic, symbol: text.slice(colon + 1) }
 }

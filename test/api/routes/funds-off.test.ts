@@ -35,12 +35,12 @@ test('the fund paths answer 503 with the name of the setting while the gateway i
   }
 })
 
-test('a malformed request and a wrong key get their own errors all the same', async () => {
+test('an unsafe identifier, a wrong parameter and a wrong key get their own errors all the same', async () => {
   const get = await openBridge()
-  expect(await get('/nav/US0378331006')).toMatchObject({ status: 400 })
+  expect(await get('/nav/A%2FB')).toMatchObject({ status: 404 })
   expect(await get('/nav?pageNumber=1&sinceCursor=a')).toMatchObject({ status: 400 })
-  const refused = await get('/nav/US0378331006?pageCursr=x')
-  expect(refused).toMatchObject({ status: 400, body: { error: {} } })
+  const refused = await get('/nav/A%2FB?pageCursr=x')
+  expect(refused).toMatchObject({ status: 404, body: { error: {} } })
   expect(refused.body).not.toHaveProperty('warnings')
   expect(await get('/nav', 'other')).toMatchObject({ status: 401 })
 })

@@ -171,7 +171,7 @@ test('an unknown parameter adds a warning on every path, also to a response that
   expect(await get('/nav/ABC?verbose=1')).toBe(`{"data": {"nav": 1.50},${warnings('verbose')}`)
   expect(await get('/nav?pageSize=5')).toBe('{"data": {"nav": 1.50} }')
   expect(JSON.parse(await get('/nav?pagesize=5')).warnings).toEqual([expect.stringContaining('"pageSize"')])
-  expect(JSON.parse(await get('/nav/%20?verbose=1'))).toEqual({ error: expect.any(Object) })
+  expect(JSON.parse(await get('/nav/%2F?verbose=1'))).toEqual({ error: expect.any(Object) })
 })
 
 test('an internal error answers 500 without its text, which goes to the log', async () => {

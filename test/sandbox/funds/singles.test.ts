@@ -43,7 +43,9 @@ test('the three forms of an identifier return the same on every path', async () 
 test('an unknown identifier returns 404 with a hint on every path', async () => {
   const { get, sandbox } = await openFunds()
   const listed = instruments.find(({ symbol }) => symbol !== null)?.symbol
-  for (const identifier of ['US0378331005', 'NOBODY', 'XLON:NOBODY', `XPAR:${listed}`]) {
+  const unknown = ['US0378331005', 'NOBODY', 'XLON:NOBODY', `XPAR:${listed}`]
+  const impossible = ['GB0000000000', 'XX0000000000', 'vod', 'XLON:vod', 'BT-A', 'XLON:', '%20', 'A%2FB']
+  for (const identifier of [...unknown, ...impossible]) {
     for (const resource of [...RESOURCES, ...HISTORIES]) {
       const history = HISTORIES.includes(resource) ? '/history' : ''
       const { status, body } = await get(`/${resource}/${identifier}${history}`)
