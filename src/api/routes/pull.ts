@@ -5,6 +5,8 @@
 import type { Reader, ReadResult } from '../../archive/reading/reader.ts'
 import { type LocalGap, NOT_OF_THIS_LOG, resumeAt, sequenceAt } from '../../archive/reading/resume.ts'
 import { requireCompleteReplica } from '../../archive/replica/replica-incomplete.ts'
+import { NO_EPOCH } from '../../archive/store/archive.ts'
+import { encodeCursor } from '../../core/cursor.ts'
 import type { Filter } from '../../core/filter/filter.ts'
 import { LARGE_BATCH_BYTES } from '../../http/bounds/send-buffers.ts'
 import { retryLater, tooOld, wrongFields } from '../../http/problem.ts'
@@ -172,24 +174,54 @@ async function readPage(place: Place, wanted: Pull, parts: PullParts): Promise<P
 }
 
 /** The events before that of a cursor, the newest first; of a cursor of another epoch, after its gap event. */
-async function readBack(
+async function readBack(text: string, wanted: Pull, parts: PullParts): Promise<PullPage> {
+  const { reader } = parts
+  const { before, localGap } = placeBefore(text, parts)
+  if (localGap === null) return await readPageBack(before, wanted, parts)
+  const limit = wanted.limit - 1
+  if (limit === 0) {
+    return { events: [localGap.json], cursor: cursorBefore(reader, before), more: before > reader.oldest }
+  }
+  const page = await readPageBack(before, { ...wanted, limit }, parts)
+  return { ...page, events: [localGap.json, ...page.events] }
+}
+
+/** The sequence before which a cursor reads backwards, and the gap event that comes first. Throws as `pull`. */
+function placeBefore(
   text: string,
-  { filter, limit, signal, caller }: Pull,
-  parts: PullParts,
-): Promise<PullPage> {
-  const { reader, clock } = parts
+  { reader, clock }: PullParts,
+): { before: number; localGap: LocalGap | null } {
+  const behindNewest = reader.latest + 1
+  if (text === cursorBefore(reader, behindNewest)) return { before: behindNewest, localGap: null }
   const resume = resumeAt(reader, text, clock.now())
   if (resume.kind === 'too_old') throw tooOld(resume.oldest)
   const { after, localGap } = resume
   if (after > reader.latest) throw retryLater('unavailable', 'this node has not reached the cursor yet')
+  return { before: localGap === null ? after : after + 1, localGap }
+}
+
+/**
+ * The cursor of a page that ends before that sequence. Of a page that had only its gap event, that may be the next sequence of
+ * the log: such a cursor has no time.
+ */
+function cursorBefore(reader: Reader, sequence: number): string {
+  if (sequence <= reader.latest) return reader.cursorAt(sequence)
+  return encodeCursor({ epoch: reader.epoch ?? NO_EPOCH, sequence, timeMs: 0 })
+}
+
+/** The events before a sequence, the newest first. */
+async function readPageBack(
+  before: number,
+  { filter, limit, signal, caller }: Pull,
+  parts: PullParts,
+): Promise<PullPage> {
+  const { reader } = parts
   const { epoch } = reader
-  const before = localGap === null ? after : after + 1
   const how = { filter, limit, signal, caller, isUrgent: true, budgetMs: READ_BUDGET_MS }
   const read = await readWithin(parts, limit, (maxBytes) => reader.readBack({ before, maxBytes, ...how }))
   requireCompleteReplica(reader.replica)
   requireSameEpoch(reader, epoch)
-  const events = read.events.map(({ json }) => json)
-  return { ...read, events: localGap === null ? events : [localGap.json, ...events] }
+  return { ...read, events: read.events.map(({ json }) => json) }
 }
 
 function requireSameEpoch(reader: Reader, epoch: string | null): void {

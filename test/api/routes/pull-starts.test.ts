@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../../src/core/cursor.ts'
+import { HOUR_MS } from '../../../src/core/durations.ts'
 import { type ApiServer, startApi, TOKEN, until } from '../../support/http/api-server.ts'
 import { ask } from '../../support/http/ask.ts'
 import { EPOCH, eventAt, REPLICA } from '../../support/store.ts'
@@ -120,6 +121,41 @@ describe('a pull backwards', () => {
     expect(page.data[0]).toMatchObject({ type: 'bridge.gap.opened.v1', data: { cause: 'epoch' } })
     expect(sequences({ ...page, data: page.data.slice(1) })).toEqual(range(1, 9).reverse())
   })
+
+  test.each([
+    ['in the middle', 10],
+    ['at the end', 3],
+  ])(
+    'counts the gap event of another epoch %s of the log, and loses no event behind it',
+    async (_, count) => {
+      await using api = await startApi({ count })
+      const other = encodeCursor({ epoch: 'Another1', sequence: 99, timeMs: eventAt(5).timeMs + HOUR_MS })
+      for (const limit of [1, 2, 5]) {
+        const pages: PageBody[] = []
+        do {
+          const before = pages.at(-1)?.cursor ?? other
+          pages.push(await pull(api, `?before=${before}&limit=${limit}`))
+        } while (pages.at(-1)?.more === true && pages.length < 20)
+        expect(pages.map(({ data }) => data.length).filter((length) => length > limit)).toEqual([])
+        const [gap, ...events] = pages.flatMap(({ data }) => data)
+        expect(gap).toMatchObject({ type: 'bridge.gap.opened.v1', data: { cause: 'epoch' } })
+        expect(events.map(({ sequence }) => Number(sequence))).toEqual(range(1, Math.min(count, 4)).reverse())
+      }
+    },
+  )
+
+  test.each(['log', 'replica'])(
+    'goes on behind a page of its gap event alone, whatever has come since: %s',
+    async (kind) => {
+      await using api = await startApi({ count: 3, ...(kind === 'replica' && { replica: REPLICA }) })
+      const other = encodeCursor({ epoch: 'Another1', sequence: 99, timeMs: eventAt(9).timeMs + HOUR_MS })
+      const { data, cursor } = await pull(api, `?before=${other}&limit=1`)
+      expect(data).toMatchObject([{ type: 'bridge.gap.opened.v1' }])
+      expect(sequences(await pull(api, `?before=${cursor}`))).toEqual([3, 2, 1])
+      api.store.grow(2)
+      expect(sequences(await pull(api, `?before=${cursor}`))).toEqual([3, 2, 1])
+    },
+  )
 
   test('from what is no longer kept is refused with 410, and from ahead of this replica with 503', async () => {
     await using api = await startApi({ count: 5, first: 50, replica: REPLICA })
