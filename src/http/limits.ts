@@ -9,6 +9,8 @@ import { HttpProblem } from './problem.ts'
 export const MAX_URL_BYTES = 16 * 1024
 /** Largest headers, bytes, without the address. */
 export const MAX_HEADER_BYTES = 16 * 1024
+/** What Node's parser takes of the first line and the headers together; the smaller limits are checked behind it. */
+export const MAX_HEAD_BYTES = MAX_URL_BYTES + MAX_HEADER_BYTES
 /** Largest body, bytes, where the route does not say otherwise; however it is sent. */
 export const MAX_BODY_BYTES = 64 * 1024
 
@@ -19,10 +21,11 @@ export function checkUrlLength(url: string): void {
   }
 }
 
-/** Whether the headers are larger than MAX_HEADER_BYTES, each with its colon, blank and line end. */
-export function hasLargeHeaders({ rawHeaders }: IncomingMessage): boolean {
+/** The refusal of headers larger than MAX_HEADER_BYTES, each with its colon, blank and line end; null for smaller ones. */
+export function headersProblem({ rawHeaders }: IncomingMessage): HttpProblem | null {
   const characters = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0)
-  return characters > MAX_HEADER_BYTES
+  if (characters <= MAX_HEADER_BYTES) return null
+  return new HttpProblem('headers_too_large', `the headers are larger than ${MAX_HEADER_BYTES} bytes`)
 }
 
 /** @throws HttpProblem `url_too_long`, or `url_malformed` for broken percent-encoding, broken UTF-8 and NUL */

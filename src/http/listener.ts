@@ -13,12 +13,12 @@ import type { HttpRefusalCause } from '../obs/metrics.ts'
 import type { TakeConnection } from './bounds/connection-slots.ts'
 import { StallWatch } from './bounds/stall-watch.ts'
 import { endAnswer } from './end-answer.ts'
-import { hasLargeHeaders, MAX_HEADER_BYTES, MAX_URL_BYTES } from './limits.ts'
+import { headersProblem, MAX_HEAD_BYTES } from './limits.ts'
 import { hasLongAnswer, markPipelined } from './long-answer.ts'
 import { BoundedRequest, exceedsPipeline, oneAtATime } from './pipelining.ts'
-import { HttpProblem, type ProblemCode, problemAnswer, retryLater } from './problem.ts'
+import { HttpProblem, problemAnswer, retryLater } from './problem.ts'
 import { createListenerServer, followTlsFiles, type TlsFiles } from './tls.ts'
-import { endWithProblem, type Upgrade } from './upgrade.ts'
+import { answerClientError, type Upgrade } from './upgrade.ts'
 
 /** Where to listen. */
 export interface ListenAddress {
@@ -62,8 +62,6 @@ export interface Listener {
   close(budgetMs: number): Promise<void>
 }
 
-/** What Node's parser takes of the first line and the headers together; smaller limits are checked behind it. */
-const MAX_HEAD_BYTES = MAX_URL_BYTES + MAX_HEADER_BYTES
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const KEEP_ALIVE_MS = 65_000
@@ -145,7 +143,7 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
     keepUntilClosed(response)
     handler(request, response)
   })
-  server.on('clientError', answerClientError)
+  server.on('clientError', (error, socket) => answerClientError(error, socket))
   // An expectation that nobody here knows may be passed over (RFC 9110 §10.1.1); Node would answer a 417 without a body.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('upgrade', (request, socket, head) => {
@@ -239,7 +237,7 @@ function faultOf(request: IncomingMessage): HttpProblem | null {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     return new HttpProblem('request_malformed', 'this server speaks HTTP/1.1 and HTTP/1.0')
   }
-  return hasLargeHeaders(request) ? new HttpProblem('headers_too_large', LARGE) : null
+  return headersProblem(request)
 }
 
 /** Answers a request that does not reach the app, and ends its connection. */
@@ -250,20 +248,4 @@ function refuse(request: IncomingMessage, response: ServerResponse, problem: Htt
   endAnswer(request, response, body)
 }
 
-/** What Node's parser refuses never reaches the app: answered here, then the connection ends. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || hasLongAnswer(socket)) {
-    socket.destroy()
-    return
-  }
-  const [code, detail] = refusals[error.code ?? ''] ?? MALFORMED
-  endWithProblem(socket, new HttpProblem(code, detail))
-}
-
 const NO_HOST = 'a request of HTTP/1.1 has the header Host'
-const LARGE = `the headers are larger than ${MAX_HEADER_BYTES} bytes`
-const MALFORMED: [ProblemCode, string] = ['request_malformed', 'this is not well-formed HTTP/1.1']
-const refusals: Record<string, [ProblemCode, string]> = {
-  HPE_HEADER_OVERFLOW: ['headers_too_large', `address and headers are larger than ${MAX_HEAD_BYTES} bytes`],
-  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
-}

@@ -1,10 +1,14 @@
 /**
- * Opens a local HTTP listener for a test tool and closes it with all its connections, including hanging ones. It lacks
- * the protection against hostile clients that the listeners in `src/http` have.
+ * Opens a local HTTP listener for a test tool and closes it with all its connections, including hanging ones. It takes heads as
+ * large as the listeners of `src/http` do, and lacks their protection against hostile clients.
  */
 import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { problemBody } from '../api/mirror/refusal.ts'
 import { BridgeError, messageOf } from '../errors.ts'
+import { MAX_HEAD_BYTES } from '../http/limits.ts'
+import type { HttpProblem } from '../http/problem.ts'
+import { answerClientError } from '../http/upgrade.ts'
 import { createServer } from '../lifecycle/node-http.ts'
 
 /**
@@ -15,9 +19,10 @@ export async function listenLocally(address: { host: string; port: number; flag:
   const { host, port, flag } = address
   const shown = host.includes(':') ? `[${host}]` : host
   const serving = Promise.withResolvers<RequestListener>()
-  const server = createServer((request, response) => {
+  const server = createServer({ maxHeaderSize: MAX_HEAD_BYTES }, (request, response) => {
     void serving.promise.then((listener) => listener(request, response))
   })
+  server.on('clientError', (error, socket) => answerClientError(error, socket, answerOf))
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => {
       const hint = `Choose another port with ${flag}; 0 picks a free one. --host must be an address of this machine.`
@@ -40,4 +45,14 @@ export async function listenLocally(address: { host: string; port: number; flag:
         server.closeAllConnections()
       }),
   }
+}
+
+/** The answer to what no app has seen, in the upstream's form. */
+function answerOf(problem: HttpProblem) {
+  const body = problemBody(problem)
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body).toString(),
+  }
+  return { status: problem.status, headers, body }
 }

@@ -12,6 +12,7 @@ import { mirrorRouter, queryOf } from '../api/mirror/router.ts'
 import { descriptionRoute, upstreamDocument } from '../api/openapi/upstream-document.ts'
 import type { PlanName } from '../core/plans.ts'
 import { DESCRIPTION_PATH } from '../core/upstream-paths.ts'
+import { checkUrlLength, headersProblem } from '../http/limits.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import { type DocumentsOptions, documentsRouter } from './documents-router.ts'
 import {
@@ -49,6 +50,11 @@ export function upstreamApp(options: UpstreamOptions): Express {
   const corrupting = new WeakMap<Response, FaultSetting>()
   const hasKey = (request: Request): boolean => request.get('x-api-key') === options.key
   const mirror = {
+    check(request: Request) {
+      const problem = headersProblem(request)
+      if (problem !== null) throw problem
+      checkUrlLength(request.originalUrl)
+    },
     authenticate: (request: Request) => (hasKey(request) ? { plan: options.plan } : null),
     onRefused(violation: Violation) {
       counts.refused[violation] += 1

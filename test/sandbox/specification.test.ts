@@ -4,6 +4,8 @@
  */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { MAX_HEADER_BYTES, MAX_URL_BYTES } from '../../src/http/limits.ts'
+import { raw } from '../http/raw.ts'
 import { item as anItem, guids, openSandbox } from './sandbox-client.ts'
 
 const text = z.string().min(1)
@@ -143,6 +145,29 @@ test('every error response has the error body of the specification', async () =>
     const reply = await get(path, headers)
     expect([path, reply.status]).toEqual([path, status])
     expect(errorResponse.safeParse(reply.body).error).toBeUndefined()
+  }
+})
+
+test('what is refused before its path is known has the error body too', async () => {
+  const { sandbox } = await openSandbox()
+  const get = (target: string, headers = '') => `GET ${target} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`
+  const path = '/v2/disclosures/sources/rns/items?q='
+  const atMost = `${path}${'x'.repeat(MAX_URL_BYTES - path.length)}`
+  const long = 'x'.repeat(MAX_HEADER_BYTES)
+  const key = `x-api-key: ${sandbox.key}\r\n`
+  const refused: [string, number][] = [
+    [get(`${atMost}x`, key), 414],
+    [get(path, `${key}x-long: ${long}\r\n`), 431],
+    [get(`${atMost}${long}`, key), 431],
+    ['GET\r\n\r\n', 400],
+  ]
+  const { port } = new URL(sandbox.url)
+  expect((await raw(Number(port), get(atMost, key))).status).toBe(200)
+  for (const [text, status] of refused) {
+    const reply = await raw(Number(port), text)
+    expect([text.slice(0, 60), reply.status]).toEqual([text.slice(0, 60), status])
+    expect(reply.headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(errorResponse.safeParse(JSON.parse(reply.body)).error).toBeUndefined()
   }
 })
 

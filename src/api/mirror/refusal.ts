@@ -2,6 +2,7 @@
  * Defines the error that refuses a request to the mirrored upstream API, with the broken rule, and encodes its response
  * body (specification §2.13, §7).
  */
+import { type HttpProblem, type ProblemCode, problemCodes } from '../../http/problem.ts'
 
 /** The rules that a request can break; the sandbox counts refusals by these names. */
 export const violations = [
@@ -58,4 +59,16 @@ export function unauthorised(): MirrorRefusal {
 /** Encodes `{error:{message, hint?}}` as JSON text. */
 export function errorBody(message: string, hint: string | null = null): string {
   return JSON.stringify({ error: hint === null ? { message } : { message, hint } })
+}
+
+/** Encodes what a problem of ours says in the upstream's form. */
+export function problemBody({ message, code }: HttpProblem): string {
+  return errorBody(message, hints[code] ?? problemCodes[code][2])
+}
+
+/** Hints that replace the remedy of a problem where it names members that the upstream's error body does not have. */
+const hints: Partial<Record<ProblemCode, string>> = {
+  forbidden: 'Send a key that may do this in the request header x-api-key.',
+  body_too_large: 'Send no body with this request.',
+  url_too_long: 'Keep the address below 16 KB: ask for fewer identifiers at a time.',
 }

@@ -5,10 +5,10 @@
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express'
 import { ITEMS_PATH } from '../../core/upstream-paths.ts'
 import { endAnswer } from '../../http/end-answer.ts'
-import { type ProblemCode, problemCodes, problemOf } from '../../http/problem.ts'
+import { problemOf } from '../../http/problem.ts'
 import { findMember } from '../../upstream/split-items.ts'
 import { unknownWarnings } from './parameters.ts'
-import { errorBody, MirrorRefusal, unauthorised, type Violation } from './refusal.ts'
+import { errorBody, MirrorRefusal, problemBody, unauthorised, type Violation } from './refusal.ts'
 import type { MirrorCaller, MirrorRequest, MirrorRoute } from './route.ts'
 
 /** How a mirror is served. */
@@ -135,8 +135,7 @@ function errorAnswers(
       deliver(response.status(error.status), error.body)
     } else if (problem !== null) {
       const { headers } = problem.parts
-      const body = errorBody(problem.message, hints[problem.code] ?? problemCodes[problem.code][2])
-      endAnswer(request, response.status(problem.status).set({ ...headers }), body)
+      endAnswer(request, response.status(problem.status).set({ ...headers }), problemBody(problem))
     } else if (error instanceof URIError) {
       options.onRefused?.('parameter_invalid')
       const body = errorBody('the path cannot be decoded', 'Percent-encode it as UTF-8.')
@@ -146,11 +145,4 @@ function errorAnswers(
       endAnswer(request, response.status(500), errorBody('the server failed'))
     }
   }
-}
-
-/** Hints that replace the remedy of a problem where it names members that the upstream's error body does not have. */
-const hints: Partial<Record<ProblemCode, string>> = {
-  forbidden: 'Send a key that may do this in the request header x-api-key.',
-  body_too_large: 'Send no body with this request.',
-  url_too_long: 'Keep the address below 16 KB: ask for fewer identifiers at a time.',
 }
