@@ -4,7 +4,10 @@ import { openSandbox } from './sandbox-client.ts'
 interface Description {
   info: { version: string }
   servers: { url: string }[]
-  paths: Record<string, { get: { security: object[]; parameters: { name: string }[] } }>
+  paths: Record<
+    string,
+    { get: { security: object[]; parameters: { name: string }[]; responses: Record<string, unknown> } }
+  >
 }
 
 test('the interface describes itself with its version, without a key or a unit, at both addresses', async () => {
@@ -20,6 +23,10 @@ test('the interface describes itself with its version, without a key or a unit, 
     '/references/exchanges/{mic}',
     '/openapi.json',
   ])
+  // Of a bridge's token without the scope, and of a plan without fund data.
+  for (const [path, { get }] of Object.entries(below.paths)) {
+    expect([path, '403' in get.responses]).toEqual([path, get.security.length > 0])
+  }
   const list = below.paths['/disclosures/sources/rns/items']?.get.parameters.map(({ name }) => name)
   expect(list).toEqual(expect.arrayContaining(['isins', 'houseCategories', 'sinceCursor', 'channel']))
   expect(sandbox.usage()).toMatchObject({ units: 0, unauthorised: 0, violations: 0 })

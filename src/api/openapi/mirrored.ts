@@ -49,6 +49,8 @@ export function mirroredOperation(route: MirrorRoute, prefix: string, scopes: re
 }
 
 const TOO_MANY = 'The key or the address sends too many requests; `Retry-After` says when to come back.'
+const NOT_ALLOWED =
+  'The key may not do this: its plan has no such data, or at a bridge the token lacks the scope `events:read`.'
 
 function errorsOf(
   { path, key, refusals }: MirrorRoute,
@@ -58,7 +60,7 @@ function errorsOf(
   return {
     400: 'A parameter or cursor is wrong, or there is a body.',
     ...(key === 'none' ? {} : { 401: 'The key is missing or not valid.' }),
-    ...(key === 'none' || lacking === '' ? {} : { 403: `The key lacks the scope ${lacking}.` }),
+    ...(key === 'none' ? {} : { 403: lacking === '' ? NOT_ALLOWED : `The key lacks the scope ${lacking}.` }),
     ...(path.includes(':') ? { 404: 'There is no such resource.' } : {}),
     413: 'There is a body, and a large one.',
     414: 'The address is too long.',
