@@ -61,7 +61,7 @@ export const governorMutants: readonly Mutant[] = [
   {
     name: 'reconciliation-not-affordable',
     file: 'src/governor/schedule/pacing.ts',
-    before: 'quotaAt(ledger, weeklyQuota, quotaReset, nowMs).remaining >= units &&',
+    before: 'unitsLeft(ledger, nowMs) >= units &&',
     after: '',
     breaks: 'A daily reconciliation starts only if the units that are left cover all of it.',
     killedBy: pacingTest('a daily reconciliation starts only when the remaining units cover all of it'),
@@ -69,8 +69,8 @@ export const governorMutants: readonly Mutant[] = [
   {
     name: 'request-beyond-the-quota',
     file: 'src/governor/schedule/pacing.ts',
-    before: 'quotaAt(ledger, given.weeklyQuota, quotaReset, nowMs).remaining > 0 &&',
-    after: 'quotaAt(ledger, given.weeklyQuota, quotaReset, nowMs).remaining >= 0 &&',
+    before: 'unitsLeft(ledger, nowMs) > 0',
+    after: 'unitsLeft(ledger, nowMs) >= 0',
     breaks: 'The weekly quota is never exceeded.',
     killedBy: {
       file: 'test/ingest/machine/troubles.test.ts',

@@ -147,8 +147,9 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'pause-forgotten-with-the-lead',
     file: machine('step'),
-    before: 'context.state = { ...initialState(), lastGoodPollMs, pausedSinceMs, holds, ...clocks }',
-    after: 'context.state = { ...initialState(), lastGoodPollMs, holds, ...clocks }',
+    before:
+      'context.state = { ...initialState(), lastGoodPollMs, pausedSinceMs, holds, ...clocksOf(context.state) }',
+    after: 'context.state = { ...initialState(), lastGoodPollMs, holds, ...clocksOf(context.state) }',
     breaks: 'A pause holds over each change of the lead.',
     killedBy: orderTest('a leader that steps down campaigns again, and keeps a pause'),
   },

@@ -13,7 +13,7 @@ const SEVEN = Date.parse('2026-01-06T07:00:00Z')
 
 const morning = () => [...burst('a', SEVEN, 10 * SECOND, 265), ...burst('b', SEVEN + MINUTE, 9 * HOUR, 600)]
 
-function played(plan: PlanName, options: Partial<WorldOptions>): World {
+function played(plan: PlanName, options: Partial<WorldOptions>, hours = 10): World {
   const world = new World({
     ...plans[plan],
     seed: 3,
@@ -21,7 +21,7 @@ function played(plan: PlanName, options: Partial<WorldOptions>): World {
     items: morning(),
     ...options,
   })
-  world.run(SEVEN + 10 * HOUR)
+  world.run(SEVEN + hours * HOUR)
   return world
 }
 
@@ -182,3 +182,41 @@ describe('what a scan has fetched', () => {
     expect(world.twice()).toEqual([])
   })
 })
+
+/** The contract, section 10: the longest silence after the last 429 of a throttle. */
+const LONGEST_SILENCE = 30 * SECOND
+
+/** Until after the daily reconciliation. */
+const DAY_HOURS = 15
+
+/** When the first request of each scan left. */
+function scanStarts({ requests }: World): number[] {
+  return requests
+    .filter(({ purpose, query }) => purpose !== 'poll' && query.pageCursor === undefined)
+    .map(({ atMs }) => atMs)
+}
+
+it.each([
+  ['advanced', MINUTE, null],
+  ['advanced', MINUTE, '3'],
+  ['lite', MINUTE, null],
+] as const)(
+  'a throttle that hits a scan of %s is over %d ms later, with Retry-After %s: the next request leaves within 30 s',
+  (plan, lengthMs, retryAfter) => {
+    const starts = scanStarts(played(plan, {}, DAY_HOURS))
+    expect(starts.length).toBeGreaterThan(3)
+    // Some of them, with the daily reconciliation in the evening, when polls are rare.
+    for (const startMs of starts.filter((_, index) => index % 3 === 0 || index === starts.length - 1)) {
+      const isIn = (atMs: number): boolean => atMs >= startMs && atMs < startMs + lengthMs
+      const fails: WorldOptions['fails'] = (_query, _requests, nowMs) =>
+        isIn(nowMs) ? { kind: 'too_many', retryAfter } : undefined
+      const world = played(plan, { fails }, DAY_HOURS)
+      const times = world.requests.map(({ atMs }) => atMs)
+      const lastMs = times.findLast(isIn) ?? startMs
+      const nextMs = times.find((atMs) => atMs > lastMs) ?? Number.POSITIVE_INFINITY
+      expect([startMs, nextMs - lastMs]).toEqual([startMs, Math.min(nextMs - lastMs, LONGEST_SILENCE)])
+      expect(world.missing()).toEqual([])
+      expect(world.twice()).toEqual([])
+    }
+  },
+)

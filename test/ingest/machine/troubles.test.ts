@@ -3,8 +3,13 @@
  * plan `advanced`: 3,500 units a week, a poll every 222 s.
  */
 import { describe, expect, it } from 'vitest'
+import { quotaAt } from '../../../src/governor/quota/ledger.ts'
 import { BUCKET_MS } from '../../../src/governor/quota/time-buckets.ts'
+import { nextPollAtMs } from '../../../src/ingest/machine/next-poll.ts'
+import { initialState } from '../../../src/ingest/machine/state.ts'
+import { step } from '../../../src/ingest/machine/step.ts'
 import type { Failure } from '../../../src/upstream/outcome.ts'
+import { ingestConfig } from '../../support/worlds/ingest-config.ts'
 import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
 import { burst } from '../../support/worlds/world-upstream.ts'
 
@@ -118,4 +123,18 @@ describe('the poller', () => {
     expect(lateMs()).toBeLessThanOrEqual(17 * SECOND)
     whole(world)
   })
+})
+
+const NOON = Date.parse('2026-01-06T12:00:00Z')
+
+it('while the quota is spent the next poll is not before units come back', () => {
+  const config = ingestConfig()
+  const ledger = new Map([[NOON - DAY, { poll: config.weeklyQuota }]])
+  const before = { ...initialState(), name: 'polling' as const, ledger, lastSeenMs: NOON }
+  const planned = { ...before, nextPollMs: NOON + 60_000 }
+  const { state } = step(planned, { type: 'woke', nowMs: NOON }, config)
+  const { resetMs } = quotaAt(ledger, config.weeklyQuota, config.quotaReset, NOON)
+  expect(state.upstream).toBe('quota')
+  expect(resetMs).toBeGreaterThan(NOON + 5 * DAY)
+  expect(nextPollAtMs(state)).toBe(resetMs)
 })
