@@ -87,7 +87,7 @@ describe('while polling is paused', () => {
   })
 
   it('no next poll is named', () => {
-    const times = { nextPollMs: 5, blockedUntilMs: 0 }
+    const times = { nextPollMs: 5, blockedUntilMs: 0, spentUntilMs: 0 }
     expect(nextPollAtMs({ ...times, pausedSinceMs: null })).toBe(5)
     expect(nextPollAtMs({ ...times, pausedSinceMs: 1 })).toBeNull()
   })

@@ -52,6 +52,7 @@ export function nextJob(context: StepContext): void {
     // The page of a scan cannot be paid either: asking for it postpones the scan.
     return state.scan === null ? waitForQuota(context) : nextPage(context, state.scan)
   }
+  state.spentUntilMs = 0
   if (pollGoesFirst(context)) return poll(context)
   if (state.scan !== null) continueScan(context, state.scan)
   else if (!startDueScan(context)) wake(context, nextDueMs(context))
@@ -187,7 +188,7 @@ function waitForQuota(context: StepContext): void {
     context.actions.push({ type: 'report', level: 'warn', event: 'quota.spent', fields })
   }
   state.upstream = 'quota'
-  state.nextPollMs = Math.max(state.nextPollMs, resetMs)
+  state.spentUntilMs = resetMs
   wake(context, resetMs)
 }
 

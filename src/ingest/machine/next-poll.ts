@@ -43,7 +43,9 @@ export function correctNextPoll(context: StepContext, polledMs: number): void {
 export function nextPollAtMs({
   nextPollMs,
   blockedUntilMs,
+  spentUntilMs,
   pausedSinceMs,
-}: Pick<IngestState, 'nextPollMs' | 'blockedUntilMs' | 'pausedSinceMs'>): number | null {
-  return nextPollMs === 0 || pausedSinceMs !== null ? null : Math.max(nextPollMs, blockedUntilMs)
+}: Pick<IngestState, 'nextPollMs' | 'blockedUntilMs' | 'spentUntilMs' | 'pausedSinceMs'>): number | null {
+  if (nextPollMs === 0 || pausedSinceMs !== null) return null
+  return Math.max(nextPollMs, blockedUntilMs, spentUntilMs)
 }

@@ -193,6 +193,8 @@ export interface IngestState {
   endedEarly: boolean
   /** Nothing is sent before this time. */
   blockedUntilMs: number
+  /** No unit of the quota is left before this time; 0 while one is. */
+  spentUntilMs: number
   /** Since when an operator has paused polling, ms since 1970; null while polling goes on. Not of the head: see ADR 0023. */
   pausedSinceMs: number | null
   /** What polls waited for, our clock: the journey of an item tells it. */
@@ -368,6 +370,7 @@ export function initialState(): IngestState {
     itemsSinceCursor: 0,
     endedEarly: false,
     blockedUntilMs: 0,
+    spentUntilMs: 0,
     pausedSinceMs: null,
     holds: { pause: null, outage: null },
     cursorRefused: false,
