@@ -1,13 +1,11 @@
 /** Computes and verifies the check digits of ISIN (ISO 6166) and LEI (ISO 17442). */
 
-/** True for two letters, nine letters or digits, and a digit, whether or not that checks the others. */
-export function looksLikeIsin(text: string): boolean {
-  return /^[A-Z]{2}[0-9A-Z]{9}\d$/.test(text)
-}
+/** Two letters, nine letters or digits, and a digit, whether or not that checks the others. */
+export const ISIN_SHAPE = /^[A-Z]{2}[0-9A-Z]{9}\d$/
 
-/** True for what looks like an ISIN and has a valid check digit. */
+/** True for what has the shape of an ISIN and a valid check digit. */
 export function isIsin(text: string): boolean {
-  return looksLikeIsin(text) && luhnSum(digitsOf(text)) % 10 === 0
+  return ISIN_SHAPE.test(text) && luhnSum(digitsOf(text)) % 10 === 0
 }
 
 /** The check digit of an ISIN whose first eleven characters are `body` (Luhn over the digits that letters stand for). */

@@ -3,7 +3,7 @@
  * sandbox's invented funds, or the bridge's gateway to the upstream. A wrong parameter never reaches it, nor an identifier
  * that is unsafe in a path.
  */
-import { looksLikeIsin } from '../../core/check-digits.ts'
+import { ISIN_SHAPE } from '../../core/check-digits.ts'
 import { type PlanName, planIncludes } from '../../core/plans.ts'
 import { anyObject } from '../../http/schemas/json-schema.ts'
 import { isFundIdentifier } from '../../upstream/fund-target.ts'
@@ -145,7 +145,7 @@ function readNavs(params: URLSearchParams, plan: PlanName): NavsQuery {
   const warnings: string[] = []
   const isins = readList(params, 'isins', 'isin', warnings)
   for (const isin of isins ?? []) {
-    if (!looksLikeIsin(isin)) {
+    if (!ISIN_SHAPE.test(isin)) {
       throw wrongParameter(`"${isin.slice(0, 40)}" is no ISIN`, 'isins takes ISINs only, in capitals.')
     }
   }
@@ -187,7 +187,7 @@ function readIdentifier(text: string): InstrumentIdentifier {
       'Use an ISIN, a symbol, or <MIC>:<symbol> such as XLON:ABC, in capitals.',
     )
   }
-  if (looksLikeIsin(text)) return { kind: 'isin', isin: text }
+  if (ISIN_SHAPE.test(text)) return { kind: 'isin', isin: text }
   const colon = text.indexOf(':')
   const mic = colon === -1 ? null : text.slice(0, colon)
   return { kind: 'symbol', mic, symbol: text.slice(colon + 1) }

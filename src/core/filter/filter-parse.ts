@@ -3,6 +3,7 @@
  * can never match.
  */
 import { BridgeError, echo, type FieldError, MOST_ERRORS } from '../../errors.ts'
+import { ISIN_SHAPE } from '../check-digits.ts'
 import { AMENDED, PUBLISHED } from '../event.ts'
 import { didYouMean } from '../near.ts'
 import { knownFcaCodes, knownNativeCodes } from './categories.ts'
@@ -45,7 +46,7 @@ export const MEMBER_LIMIT = 32
 export const Q_LENGTHS = [2, 200] as const
 
 const ISIN = {
-  shape: /^[A-Z]{2}[A-Z0-9]{9}[0-9]$/,
+  shape: ISIN_SHAPE,
   rule: 'an ISIN: two letters, nine letters or digits, a digit',
 }
 const SYMBOL = {

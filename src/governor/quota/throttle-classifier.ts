@@ -68,8 +68,8 @@ const WARY_MS = 72 * HOUR_MS
  */
 const WARY_AFTER_QUOTAS = 4
 /**
- * Probes after the early retries: the first one soon and the next not much rarer, for a throttle too may last. Those of a day cost the
- * quota of others two requests more than probes after 1, 2, 4 min … 6 h from the third 429 on.
+ * Probes after the early retries: the first one soon and the next not much rarer, for a throttle too may last. Those of a
+ * day cost the quota of others two requests more than probes after 1, 2, 4 min … 6 h from the third 429 on.
  */
 const FAR_QUOTA_PROBES = { baseMs: MINUTE_MS, factor: 2.6, maxMs: 6 * HOUR_MS, jitter: 0.1 }
 

@@ -87,7 +87,8 @@ export function isTriedTogether({
 
 /**
  * The fields of the retry row after such a verdict: when the delivery is due and when that was decided, and how many tries
- * were followed by a Retry-After, `asked` of them before. A delivery whose endpoint is gone is due as soon as that is active again.
+ * were followed by a Retry-After, `asked` of them before. A delivery whose endpoint is gone is due as soon as that is active
+ * again.
  */
 export function waitAfter(
   verdict: DeliveryDecision,

@@ -14,8 +14,8 @@ import { eventWith, inPlace, memoryArchive } from '../samples.ts'
 const COMMON = codeTerm('fca', 'FR')
 
 /**
- * An index of events that all have one category code, as one segment. Of its pages, which are numbered from 1 on, only the first two and
- * the last two are left: reading another one fails.
+ * An index of events that all have one category code, as one segment. Of its pages, which are numbered from 1 on, only the
+ * first two and the last two are left: reading another one fails.
  */
 function writeIndexOfOneCode(path: string, events: number): void {
   const archive = openArchive({ path, nativeKind: 'Native', durable: false })

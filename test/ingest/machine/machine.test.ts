@@ -263,9 +263,8 @@ describe('the poller', () => {
   it('publishes what the first answer lists, inside of the gap, where half of the quota pays for no day of the backfill', () => {
     const startMs = Date.parse('2026-01-06T12:00:00Z')
     const items = burst('old', startMs - 6 * HOUR, 6 * HOUR, 400)
-    const world = new World({
-      ...{ ...plan, pageSize: 50, weeklyQuota: 60, backfillMs: 24 * HOUR, seed: 7, startMs, items },
-    })
+    const options = { ...plan, pageSize: 50, weeklyQuota: 60, backfillMs: 24 * HOUR, seed: 7 }
+    const world = new World({ ...options, startMs, items })
     world.run(startMs + MINUTE)
     expect(world.requests).toHaveLength(1)
     expect(world.openGaps).toHaveLength(1)
