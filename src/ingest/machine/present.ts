@@ -10,6 +10,8 @@ const MARGIN_MS = MINUTE_MS
 const AGREEMENT_MS = 10 * MINUTE_MS
 /** Without a `Date`, so many items ahead of our clock show that it is slow. */
 const CONSENSUS = 5
+/** Their leads over our clock agree if they differ by no more: those of items stamped ahead are scattered. */
+const AGREED_WITHIN_MS = 2 * MINUTE_MS
 /** Without a `Date`, so many polls in a row whose new items all do not fit our clock show that it is slow, where others did. */
 const UNFIT_POLLS = 2
 /** Most items of a page are not stamped ahead, if it has so many: a clock that they are all ahead of is wrong. */
@@ -26,8 +28,8 @@ export type Clocks = Pick<IngestState, 'hasDate' | 'skewMs' | 'sightings' | 'unf
 
 /** What this process has learnt of our clock and upstream's: it stays true when the writer or the lead is lost. */
 export function clocksOf(state: IngestState) {
-  const { skewMs, hasDate, newest, sightings, unfitPolls, sightingSkewMs, lastSeenMs } = state
-  return { skewMs, hasDate, newest, sightings, unfitPolls, sightingSkewMs, lastSeenMs }
+  const { skewMs, hasDate, newest, sightings, leadsMs, unfitPolls, sightingSkewMs, lastSeenMs } = state
+  return { skewMs, hasDate, newest, sightings, leadsMs, unfitPolls, sightingSkewMs, lastSeenMs }
 }
 
 /** Our clock's present, ms since 1970, and what tells upstream's. */
@@ -184,6 +186,8 @@ export function observePoll(context: StepContext, page: ReadPage, sinceMs: numbe
   const isWanted = isApart || state.hasDate === false
   if (!isWanted || hasJumped) state.sightings = []
   state.sightingSkewMs = state.skewMs
+  const leadsMs = page.fresh.map(({ disclosure }) => disclosure.timeMs - context.nowMs)
+  state.leadsMs = state.hasDate === false ? [...state.leadsMs, ...leadsMs].slice(-SIGHTINGS_KEPT) : []
   // What the first answer lists is of any age.
   const isTelling = sinceMs !== null || Math.abs(state.skewMs) > FAR_APART_MS
   if (isTelling && isWanted) {
@@ -213,15 +217,28 @@ export function observeTimes(context: StepContext, times: readonly number[]): vo
     if (timeMs > itemsPresentMs(context))
       state.newest = { timeMs, seenMs: nowMs + state.skewMs, seenOursMs: nowMs }
   }
-  const contradiction = contradictionOf(state, sorted)
-  if (contradiction !== undefined && isAhead(contradiction, presentMs(context))) observe(contradiction)
+  for (const timeMs of contradictionsOf(context, sorted))
+    if (isAhead(timeMs, presentMs(context))) observe(timeMs)
   const newest = sorted.find((timeMs) => !isAhead(timeMs, presentMs(context)))
   if (newest !== undefined) observe(newest)
 }
 
-/** A time that the present has surely come to, where no clock is known to be right; of times newest first. */
-function contradictionOf(state: Clocks, times: readonly number[]): number | undefined {
-  if (!state.hasDate) return isOursShown(state) ? undefined : times[CONSENSUS - 1]
-  if (doClocksAgree(state) || rightClock(state) !== null || times.length < FEWEST_OF_PAGE) return undefined
-  return times[times.length >> 1]
+/** Times that the present has surely come to, where no clock is known to be right; of times newest first. */
+function contradictionsOf({ state, nowMs }: StepContext, times: readonly number[]): number[] {
+  if (!state.hasDate) {
+    if (isOursShown(state)) return []
+    const leadMs = agreedLeadMs(state.leadsMs)
+    return [...times.slice(CONSENSUS - 1, CONSENSUS), ...(leadMs === undefined ? [] : [nowMs + leadMs])]
+  }
+  const isKnown = doClocksAgree(state) || rightClock(state) !== null
+  if (isKnown || times.length < FEWEST_OF_PAGE) return []
+  return times.slice(times.length >> 1, (times.length >> 1) + 1)
+}
+
+/** How far the present is ahead of our clock at least, ms, as enough new items agree; items stamped ahead seldom do. */
+function agreedLeadMs(leadsMs: readonly number[]): number | undefined {
+  const falling = leadsMs.toSorted((one, other) => other - one)
+  return falling
+    .slice(CONSENSUS - 1)
+    .find((leadMs, index) => (falling[index] ?? leadMs) - leadMs <= AGREED_WITHIN_MS)
 }

@@ -199,9 +199,11 @@ function surelyCountedFrom(
 export function enqueue(context: StepContext, purpose: Purpose, { head, ...commit }: PollerCommit): void {
   const { state } = context
   // A page of a scan may have shown another clock since the last good poll.
-  const { refunds, lastGoodPollMs, sightingSkewMs: skewMs } = state
+  const { refunds, lastGoodPollMs, sightingSkewMs: skewMs, plan } = state
   const right = shownClock(state)
-  const lastGood = { atMs: lastGoodPollMs ?? 0, skewMs, ...(right !== null && { right }) }
+  const known = { skewMs, ...(right !== null && { right }) }
+  const planned = plan.intervalMs > 0 ? { plannedMs: plan.intervalMs } : {}
+  const lastGood = { atMs: lastGoodPollMs ?? 0, ...known, ...planned }
   const changes = { ...head, ...(lastGoodPollMs !== null && { lastGood }) }
   state.refunds = []
   state.head = { ...state.head, ...changes }

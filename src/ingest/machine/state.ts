@@ -181,6 +181,8 @@ export interface IngestState {
   newest: NewestItem | null
   /** The latest new items of polls while our clock and `Date` disagree, the latest last. */
   sightings: readonly Sighting[]
+  /** Without a `Date`: how far the latest new items of polls were ahead of our clock, ms, negative behind it; the latest last. */
+  leadsMs: readonly number[]
   /** Polls in a row that brought new items of which none fitted a clock. */
   unfitPolls: number
   /** `skewMs` of the last good poll, with which they were seen. */
@@ -364,6 +366,7 @@ export function initialState(): IngestState {
     hasDate: null,
     newest: null,
     sightings: [],
+    leadsMs: [],
     unfitPolls: 0,
     sightingSkewMs: 0,
     aheadMs: [],

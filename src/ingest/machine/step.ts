@@ -5,7 +5,7 @@
 import { backoffMs } from '../../core/backoff.ts'
 import type { DayWalk } from '../../core/calendar/day-record.ts'
 import { MINUTE_MS } from '../../core/durations.ts'
-import type { Head } from '../writer-state/head.ts'
+import type { GoodPoll, Head } from '../writer-state/head.ts'
 import type { WriterState } from '../writer-state/rows.ts'
 import { onProxied, refund } from './failure.ts'
 import { reportBackfill } from './first-start.ts'
@@ -88,6 +88,7 @@ const takeOver: Cell<'claimed'> = (context, { writer, sinceMs }) => {
   const claimed = {
     head: backMs < SMALLEST_STEP_BACK_MS ? head : withTimesBack(head, backMs),
     ...{ ledger, profile: head.profile ?? UNTAUGHT, ...lastGoodOf(context, head) },
+    plan: { ...context.state.plan, intervalMs: head.lastGood?.plannedMs ?? 0 },
   }
   context.state = { ...context.state, name: 'catching-up', ...claimed }
   if (claimed.head !== head) storeTimesBack(context)
@@ -105,7 +106,8 @@ function lastGoodOf({ state, nowMs }: StepContext, { lastGood }: WriterState['he
 
 /**
  * Polls at once where a new leader may and the ledger allows it. Otherwise the next poll is the one after the last good poll,
- * so that a restart costs no unit; where that is over, the one after the last request.
+ * no later than it was planned then, so that a restart costs no unit and puts nothing off; where that is over, the one after
+ * the last request.
  */
 const beginPolling = (context: StepContext): void => {
   const { lastSpendMs, lastGood } = context.state.head
@@ -113,12 +115,20 @@ const beginPolling = (context: StepContext): void => {
   context.state.name = 'polling'
   reportBackfill(context)
   const mayPollEarly = lastSpendMs === null || config.pacing.mayPollEarly(situationOf(context))
-  const isOver = lastGood === null || planNextPoll(context, lastGood.atMs) <= nowMs
+  const isOver = lastGood === null || planAgain(context, lastGood) <= nowMs
   if (isOver || config.isShared) {
     if (mayPollEarly) context.state.nextPollMs = nowMs
     else if (isOver) planNextPoll(context, lastSpendMs)
   } else if (context.state.upstream === 'waiting') context.state.upstream = 'ok'
   goOn(context)
+}
+
+/** Plans the poll after the last good one of any process. Returns when it is due. */
+function planAgain(context: StepContext, { atMs, plannedMs = Number.POSITIVE_INFINITY }: GoodPoll): number {
+  const { state } = context
+  state.nextPollMs = Math.min(planNextPoll(context, atMs), atMs + plannedMs)
+  state.plan = { ...state.plan, intervalMs: Math.min(state.plan.intervalMs, plannedMs) }
+  return state.nextPollMs
 }
 
 /** After a failed write the next claim reads what is durable. A fenced writer campaigns again. */
@@ -306,6 +316,7 @@ function atTime(state: IngestState, nowMs: number): IngestState {
     backfillRetryMs: state.backfillRetryMs - backMs,
     scansBlockedUntilMs: state.scansBlockedUntilMs - backMs,
     scan: scan === null ? null : { ...scan, startedMs: scan.startedMs - backMs },
+    leadsMs: state.leadsMs.map((leadMs) => leadMs + backMs),
     // With a `Date` the items are timed by upstream's clock, which was not set.
     newest:
       newest === null

@@ -59,6 +59,8 @@ export interface GoodPoll {
   atMs: number
   /** Upstream's clock minus ours, ms; 0 where they agree. */
   skewMs: number
+  /** The interval to the next poll as it was planned then, ms; absent where an older version wrote it. */
+  plannedMs?: number
   /** Which of the two clocks new items have shown to be right; absent where they agree and while it is not known. */
   right?: RightClock
 }

@@ -80,6 +80,23 @@ describe('the last good poll', () => {
     expect(world.requests).toHaveLength(requests + 1)
   })
 
+  it('keeps the plan that was made with it, whatever has been learnt since: a restart puts no poll off', () => {
+    const days = [0, 1, 2].flatMap((day) => burst(`d${day}`, NIGHT + (6 + 24 * day) * HOUR, 10 * HOUR, 300))
+    const world = new World({ ...plan, ...plans.free, items: days, isShared: false })
+    world.run(NIGHT + MINUTE)
+    const factors: number[] = []
+    while (world.nowMs < NIGHT + 72 * HOUR) {
+      const { length } = world.polls
+      while (world.polls.length === length) world.run(world.nowMs + MINUTE)
+      world.run(world.nowMs + 5000)
+      world.crash()
+      const [before, after] = world.polls.slice(-2)
+      factors.push((Number(after?.atMs) - Number(before?.atMs)) / Number(before?.plannedMs))
+    }
+    expect(factors.length).toBeGreaterThan(50)
+    expect(Math.max(...factors)).toBeLessThan(1.1)
+  })
+
   it('counts for a new leader that may not poll early: a page that was requested since then postpones no poll', () => {
     const dayMs = NIGHT + 7 * HOUR
     const world = new World({

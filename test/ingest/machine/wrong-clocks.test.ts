@@ -1,8 +1,18 @@
 /** Tests that a wrong clock, ours or upstream's `Date`, delays nothing where the items of the day before are still listed. */
 import { describe, expect, it } from 'vitest'
 import { type PlanName, plans } from '../../../src/core/plans.ts'
-import { earliestPresentMs, observeTimes } from '../../../src/ingest/machine/present.ts'
-import { initialState, type StepContext } from '../../../src/ingest/machine/state.ts'
+import {
+  earliestPresentMs,
+  observePoll,
+  observeTimes,
+  presentMs,
+} from '../../../src/ingest/machine/present.ts'
+import {
+  type FetchedItem,
+  initialState,
+  type ReadPage,
+  type StepContext,
+} from '../../../src/ingest/machine/state.ts'
 import { ingestConfig } from '../../support/worlds/ingest-config.ts'
 import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
 import { burst, type WorldItem } from '../../support/worlds/world-upstream.ts'
@@ -175,4 +185,37 @@ it('items that are stamped ahead of both clocks never do, however many of a page
   const context = contextOf(3 * DAY)
   observeTimes(context, [...ahead, ...usual])
   expect(earliestPresentMs(context, [...ahead, ...usual])).toBe(EVENING)
+})
+
+const EMPTY_PAGE: ReadPage = {
+  ...{ fresh: [], guids: [], times: [], count: 0, duplicates: 0, rejected: [], warnings: [] },
+  ...{ nextCursor: null, latestCursor: null, hasMore: false },
+}
+
+describe('without a Date, our clock being three hours slow', () => {
+  const without = (): StepContext => {
+    const context = contextOf(0)
+    context.state.hasDate = false
+    return context
+  }
+  /** A poll that lists one item, whose stamp is ahead of our clock by so much. */
+  const poll = (context: StepContext, leadMs: number): void => {
+    const timeMs = context.nowMs + leadMs
+    const fresh = [{ disclosure: { timeMs } } as FetchedItem]
+    observePoll(context, { ...EMPTY_PAGE, times: [timeMs], fresh }, MINUTE)
+  }
+
+  it('new items of several polls that agree show the present', () => {
+    const context = without()
+    for (const seconds of [50, 20, 70, 10, 40]) poll(context, 3 * HOUR - seconds * 1000)
+    const aheadMs = presentMs(context) - context.nowMs
+    expect(aheadMs).toBeGreaterThanOrEqual(3 * HOUR - 70_000)
+    expect(aheadMs).toBeLessThanOrEqual(3 * HOUR)
+  })
+
+  it('items that are stamped ahead, each by another time, do not', () => {
+    const context = without()
+    for (const hours of [4, 5, 6, 7, 8, 9]) poll(context, hours * HOUR)
+    expect(presentMs(context)).toBe(context.nowMs)
+  })
 })
