@@ -109,6 +109,8 @@ export const logEvents = {
   'leader.step_down_ordered':
     'An operator has ordered this leader to step down, `bridge admin step-down`: it campaigns again after ten seconds, which other processes have to take the lead.',
   'log.available': 'The event log can be read and written again.',
+  'log.begun':
+    'This log has no history: nothing was ever requested with it. The stream begins here, in a new `epoch`. Where this is not the first start, BRIDGE_DATA_DIR is not mounted or BRIDGE_TOPIC_PREFIX is another one.',
   'log.claimed':
     'This process is now the only writer of the event log; `durationMs` is how long it took to fence earlier writers.',
   'log.foreign_event':

@@ -63,10 +63,16 @@ export function takeFirstCursor(context: StepContext, answer: FirstAnswer): void
   publish(context, { purpose: 'poll', items, opening, first: { ...head, openGaps } })
 }
 
-/** Warns before the first request where half of the quota left does not pay for the whole backfill. */
-export function reportBackfill(context: StepContext): void {
+/**
+ * Says before the first request that this log is new, and warns where half of the quota left does not pay for the whole
+ * backfill.
+ */
+export function reportFirstStart(context: StepContext): void {
   const { config, nowMs } = context
-  if (context.state.head.lastCleanPollMs !== null || config.backfillMs === 0) return
+  const { epoch, lastSpendMs, lastCleanPollMs } = context.state.head
+  if (lastSpendMs === null)
+    context.actions.push({ type: 'report', level: 'info', event: 'log.begun', fields: { epoch } })
+  if (lastCleanPollMs !== null || config.backfillMs === 0) return
   const wantedMs = nowMs - config.backfillMs
   const { fromMs, units, budget } = budgetOf(context, { fromMs: wantedMs, toMs: nowMs })
   if (fromMs === wantedMs) return

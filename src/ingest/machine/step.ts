@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../core/durations.ts'
 import type { GoodPoll, Head } from '../writer-state/head.ts'
 import type { WriterState } from '../writer-state/rows.ts'
 import { onProxied, refund } from './failure.ts'
-import { reportBackfill } from './first-start.ts'
+import { reportFirstStart } from './first-start.ts'
 import { flushQueue, isPoll, nextJob, wakeDuringRequest } from './jobs.ts'
 import { planNextPoll, situationOf } from './next-poll.ts'
 import { obey } from './orders.ts'
@@ -113,7 +113,7 @@ const beginPolling = (context: StepContext): void => {
   const { lastSpendMs, lastGood } = context.state.head
   const { config, nowMs } = context
   context.state.name = 'polling'
-  reportBackfill(context)
+  reportFirstStart(context)
   const mayPollEarly = lastSpendMs === null || config.pacing.mayPollEarly(situationOf(context))
   const isOver = lastGood === null || planAgain(context, lastGood) <= nowMs
   if (isOver || config.isShared) {

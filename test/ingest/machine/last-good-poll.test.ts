@@ -76,6 +76,7 @@ describe('the last good poll', () => {
       expect(world.health).toBe('ok')
     }
     expect(world.requests).toHaveLength(requests)
+    expect(world.reports.filter(({ event }) => event === 'log.begun')).toHaveLength(1)
     world.run(Number(last?.atMs) + Number(last?.plannedMs) + MINUTE)
     expect(world.requests).toHaveLength(requests + 1)
   })

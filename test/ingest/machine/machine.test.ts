@@ -242,8 +242,10 @@ describe('the poller', () => {
     const options = { ...plan, pageSize: 50, weeklyQuota: 350, backfillMs, seed: 7, startMs, items }
     const world = new World(options)
     world.run(startMs + 100)
-    expect(world.reports[0]?.atMs).toBeLessThanOrEqual(world.requests[0]?.atMs ?? 0)
-    expect(world.reports[0]).toMatchObject({ event: 'backfill.limited', fields: { units: 752, budget: 175 } })
+    const [begun, limited] = world.reports
+    expect(begun).toMatchObject({ event: 'log.begun' })
+    expect(limited?.atMs).toBeLessThanOrEqual(world.requests[0]?.atMs ?? 0)
+    expect(limited).toMatchObject({ event: 'backfill.limited', fields: { units: 752, budget: 175 } })
     world.run(startMs + 12 * HOUR)
     const [gap] = world.openGaps
     expect(gap).toMatchObject({ cause: 'outage' })
