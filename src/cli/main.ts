@@ -34,9 +34,11 @@ export async function main(argv: string[], env: Record<string, string | undefine
         },
       )
     }
-    // `run` lets it grow once it has started.
-    if (name === 'demo' || name === 'run') holdYoungGeneration()
-    if (name === 'demo') holdHeap()
+    if (name === 'demo' || name === 'run') {
+      // `run` lets it grow once it has started.
+      holdYoungGeneration()
+      holdHeap()
+    }
     const run = await command.load()
     const context = {
       env,
