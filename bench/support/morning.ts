@@ -16,8 +16,8 @@ import { residentMb } from './process-usage.ts'
 export const WEEKLY_QUOTA = 151_200
 /** After the market's end a program that still owes something has this long. */
 const LONGEST_REST_MS = 60_000
-/** A program that is quiet for so long after the market's end will bring nothing more. */
-const QUIET_MS = 20_000
+/** A program that is quiet for so long after the market's end brings nothing more: the re-scan after a burst comes 20 s later. */
+const QUIET_MS = 35_000
 const READY_TIMEOUT_MS = 60_000
 const LOOK_MS = 20
 
