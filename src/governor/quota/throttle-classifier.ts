@@ -156,7 +156,7 @@ export function classify429(
   const isEarly = isTrusting && inARow <= SOON_RETRIES + (isAdvised ? ADVISED_RETRIES : 0)
   const kind = isEarly ? soonKindOf(hint) : kindOf(odds, inARow)
   const quotasInARow = kind === 'quota' ? state.quotasInARow + 1 : 0
-  const advisedMs = hint === 'short' ? (retryAfterMs ?? 0) : 0
+  const advisedMs = advisedWaitMs(retryAfterMs)
   const waitMs =
     kind === 'quota'
       ? quotaWaitMs(
@@ -172,6 +172,11 @@ export function classify429(
   const hints = state.hints.includes(hint) ? state.hints : [...state.hints, hint]
   const next = { inARow, odds, hints, refusedMs: nowMs, quotasInARow, lastQuotaMs, isWary }
   return { state: next, verdict: { kind, waitMs, advisedMs } }
+}
+
+/** How long upstream wants nothing sent, ms: its Retry-After where it is one of a throttle, else 0. */
+export function advisedWaitMs(retryAfterMs: number | null): number {
+  return hintOf(retryAfterMs) === 'short' ? (retryAfterMs ?? 0) : 0
 }
 
 /** True where others have spent the quota lately: they may do so again, and early retries would be lost each time. */

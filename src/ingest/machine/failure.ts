@@ -9,6 +9,7 @@ import { retryAfterMs } from '../../core/retry-after.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { takeRetry } from '../../governor/quota/retry-allowance.ts'
 import {
+  advisedWaitMs,
   afterSuccess,
   type Cause,
   classify429,
@@ -47,6 +48,8 @@ const RETRY_SHARE_429 = 0.001
 const FEWEST_RETRIES_429 = 2
 const FAR_RETRY_SHARE_429 = 0.02
 const FAR_FEWEST_RETRIES_429 = 50
+/** Of a 429 that polls do not get: the quota has units left. */
+const THROTTLED = ['throttled', 'throttle'] as const
 /** Upstream may never be able to answer an old page cursor. */
 const RESTART_EVERY = 3
 
@@ -72,6 +75,7 @@ export function blockAfter(context: StepContext, failure: Failure & Timing, spen
   const request = state.request
   if (request === null) throw new Error('the poller got a failure, but no request is in flight')
   if (!failure.sent) refund(context, request.purpose, spentMs)
+  if (failure.kind === 'too_many') state.pageRefusals = 'none'
   const { result, cause, waitMs: wantedMs } = consequenceOf(context, failure)
   const isPaid = !failure.sent || payForRetry(context, wantedMs, cause !== null)
   const waitMs = isPaid ? wantedMs : Math.max(wantedMs, context.config.pacing.meanIntervalMs)
@@ -80,24 +84,30 @@ export function blockAfter(context: StepContext, failure: Failure & Timing, spen
 }
 
 /**
- * As `blockAfter`, for a page of a scan. Only a failure that every request would share blocks polls too: a 429, no
- * connection, or a key that polls were rejected with too. Returns false where the scan must not retry the page soon.
+ * As `blockAfter`, for a page of a scan. Only a failure that every request would share blocks polls too: a 429, unless polls
+ * get none, no connection, or a key that polls were rejected with too. Returns false where the scan must not retry the page
+ * soon.
  */
 export function blockScansAfter(context: StepContext, failure: Failure & Timing, spentMs: number): boolean {
   const { state, nowMs, config } = context
   const { request } = state
   const isKeyRejected = failure.kind === 'unauthorised' && state.upstream === 'unauthorised'
-  if (request === null || !failure.sent || failure.kind === 'too_many' || isKeyRejected) {
+  const isShared429 = failure.kind === 'too_many' && state.pageRefusals !== 'only'
+  if (request === null || !failure.sent || isShared429 || isKeyRejected) {
     blockAfter(context, failure, spentMs)
+    if (isShared429) state.pageRefusals = 'some'
     return state.upstream !== 'quota'
   }
   state.failedPagesInARow += 1
   const maxMs = Math.max(LONGEST_FAILING_MS, config.pacing.meanIntervalMs)
-  const waitMs = backoffMs(state.failedPagesInARow, { ...FAILING, maxMs }, config.chance)
+  const advisedMs = failure.kind === 'too_many' ? advisedWaitMs(askedWaitMs(failure, nowMs)) : 0
+  const waitMs = Math.max(advisedMs, backoffMs(state.failedPagesInARow, { ...FAILING, maxMs }, config.chance))
   state.scansBlockedUntilMs = nowMs + waitMs
-  const result = resultOf(failure)
-  reportFailure(context, request.purpose, failure, { result, cause: null, waitMs })
-  return payForRetry(context, waitMs, false)
+  state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + advisedMs)
+  const [result, cause] = failure.kind === 'too_many' ? THROTTLED : ([resultOf(failure), null] as const)
+  reportFailure(context, request.purpose, failure, { result, cause, waitMs })
+  // Polls wait for as long as upstream asks: not again and again for the same page.
+  return payForRetry(context, waitMs, false) && advisedMs <= LONGEST_FAILING_MS
 }
 
 /**
@@ -117,6 +127,11 @@ export function onProxied(context: StepContext, outcome: FundOutcome, spentMs: n
   const consequence = judged(context, outcome)
   state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + consequence.waitMs)
   reportFailure(context, 'gateway', outcome, consequence)
+}
+
+/** How long a 429 asks to send nothing, ms; null where it does not say. */
+function askedWaitMs(failure: Extract<Failure, { kind: 'too_many' }> & Timing, nowMs: number): number | null {
+  return retryAfterMs(failure.retryAfter, failure.serverMs ?? nowMs)
 }
 
 function resultOf({ kind }: Pick<Exclude<FundOutcome, { kind: 'too_many' }>, 'kind'>): PollResult {
@@ -160,6 +175,7 @@ export function unblock({ state }: StepContext): void {
   state.classifier = afterSuccess(state.classifier)
   state.blockedUntilMs = 0
   state.upstream = 'ok'
+  if (state.pageRefusals === 'some') state.pageRefusals = 'only'
 }
 
 /**
@@ -168,6 +184,7 @@ export function unblock({ state }: StepContext): void {
  */
 export function unblockScans({ state, nowMs }: StepContext): void {
   state.failedPagesInARow = 0
+  state.pageRefusals = 'none'
   state.scansBlockedUntilMs = 0
   state.keyRefusalsInARow = 0
   state.classifier = afterSuccess(state.classifier)
@@ -204,7 +221,7 @@ function judged(
   const { state: classifier, verdict } = classify429(
     state.classifier,
     {
-      retryAfterMs: retryAfterMs(failure.retryAfter, failure.serverMs ?? nowMs),
+      retryAfterMs: askedWaitMs(failure, nowMs),
       leftShare: quota.remaining / quota.limit,
       resetMs: config.quotaReset === 'rolling' ? null : quota.resetMs,
       refillMs: config.breathMs,

@@ -162,8 +162,9 @@ export interface IngestState {
   scanAside: PageScan | null
   /** No page is requested for a scan before this time. */
   scansBlockedUntilMs: number
-  /** Failed pages of scans without a good one between them, 429s apart. */
+  /** Failed pages of scans without a good one between them, and whether they were 429s: `only` where polls get none. */
   failedPagesInARow: number
+  pageRefusals: 'none' | 'some' | 'only'
   nextPollMs: number
   /** What was planned with the last poll. */
   plan: PollPlan
@@ -275,10 +276,7 @@ export type OrderRefusal =
   | { why: 'paused' | 'unknown' | 'over_budget' }
   | { why: 'quota' | 'throttled' | 'no_answer_yet'; untilMs: number }
 
-/**
- * What can happen to the machine; `nowMs` is our clock, ms since 1970. `sinceMs` of a claim or a failed write: since when it
- * was tried; absent of a claim that succeeded at once, and of the write for a request.
- */
+/** What can happen at `nowMs`, ms since 1970 by our clock. `sinceMs`: since when a late claim or a failed commit was tried. */
 export type Input = { nowMs: number } & (
   | { type: 'started' }
   | { type: 'elected' }
@@ -357,6 +355,7 @@ export function initialState(): IngestState {
     scanAside: null,
     scansBlockedUntilMs: 0,
     failedPagesInARow: 0,
+    pageRefusals: 'none',
     nextPollMs: 0,
     plan: { intervalMs: 0, pollsUntilReset: 0 },
     plannedSkewsMs: [],

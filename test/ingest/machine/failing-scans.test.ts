@@ -62,6 +62,26 @@ describe('polls by cursor keep their times', () => {
     }
   })
 
+  it.each([
+    ['no `Retry-After`', null, 0.9],
+    ['`Retry-After: 3`', '3', 0.9],
+    // Longer than polls are apart at seven: no request leaves meanwhile.
+    ['`Retry-After: 60`', '60', 0.75],
+  ])('while every page scan is refused with 429 and %s', (_name, retryAfter, share) => {
+    for (const plan of ['free', 'lite', 'advanced', 'ultimate'] as const) {
+      const usual = played(plan, {})
+      const world = played(plan, {
+        fails: (query) => (isScan(query) ? { kind: 'too_many', retryAfter } : undefined),
+      })
+      expect(longestPause(world)).toBeLessThan(1.5 * longestPause(usual))
+      expect(pausesOf(world).length).toBeGreaterThan(share * pausesOf(usual).length)
+      // On free a third of them are retries before the second poll, the first that shows that polls get no 429.
+      expect(world.requests.length).toBeLessThan((plan === 'free' ? 1.8 : 1.5) * usual.requests.length)
+      expect(world.missing()).toEqual([])
+      expect(world.twice()).toEqual([])
+    }
+  })
+
   it('while one page cannot be read, and every item is published or inside an open gap', () => {
     const fails: WorldOptions['fails'] = (query) =>
       isScan(query) && (query.fromMs ?? 0) < SEVEN + 5 * SECOND
