@@ -59,6 +59,7 @@ import {
 } from './topics/topics.ts'
 import { claimLog } from './writer/claim.ts'
 import { readEnd } from './writer/log-end.ts'
+import { keepMomentaryTopics } from './writer/missing-topics.ts'
 import { RejectedLimit } from './writer/rejected-limit.ts'
 import { StateTail } from './writer/state-tail.ts'
 import type { KafkaWriter } from './writer/writer.ts'
@@ -339,8 +340,24 @@ class KafkaEventLog implements KafkaLog {
       },
       serve: async (handler, signal) => {
         this.#reader.open()
-        if (!(await this.#readyUnlessEnded(AbortSignal.any([signal, this.#closed])))) return
-        await serveRequests(this.#reader, this.#requestTopics(), handler, signal)
+        const served = new AbortController()
+        const ended = AbortSignal.any([signal, this.#closed, served.signal])
+        if (!(await this.#readyUnlessEnded(ended))) return
+        const keeping = keepMomentaryTopics(
+          {
+            ...this.#reader,
+            prefix: this.#prefix,
+            topics: this.#startup,
+            leads: () => this.#elections.stillHolds(),
+          },
+          ended,
+        )
+        try {
+          await serveRequests(this.#reader, this.#requestTopics(), handler, signal)
+        } finally {
+          served.abort()
+          await keeping
+        }
       },
     }
   }

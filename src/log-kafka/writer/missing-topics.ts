@@ -2,9 +2,13 @@
  * Makes topics again that a claim finds missing because they were deleted, or not restored with the state. Those whose loss
  * must stay visible are left missing: the log itself and the tables. A topic that is there is not looked at.
  */
+import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { TopicStartup } from '../topics/topic-startup.ts'
 import { COPIES, MOMENTARY, topicName } from '../topics/topics.ts'
 import { type CodeTopicParts, createCodeTopics } from './code-topics.ts'
+
+/** How often the leader looks for topics that no commit needs, ms. */
+const MOMENTARY_CHECK_MS = 10_000
 
 /** What the creation of missing topics needs. */
 export interface MissingTopicParts extends CodeTopicParts {
@@ -31,6 +35,31 @@ export async function createMissingTopics(
   return new Set(refused)
 }
 
+/** What the watch over the topics that no commit needs takes. */
+export interface MomentaryTopicParts extends Omit<MissingTopicParts, 'createTopics'> {
+  clock: Clock
+  /** Whether this process leads: the others leave the topics to the one that does. */
+  leads(): boolean
+}
+
+/**
+ * While this process leads, looks for the topics that no commit needs and creates those that are missing, until the signal
+ * aborts. No write shows that they are gone, and the order to step down itself comes over two of them.
+ */
+export async function keepMomentaryTopics(parts: MomentaryTopicParts, signal: AbortSignal): Promise<void> {
+  const refused = new Set<string>()
+  for (;;) {
+    await sleep(parts.clock, MOMENTARY_CHECK_MS, signal)
+    if (signal.aborted) return
+    if (!parts.leads()) continue
+    // Where Kafka is away, the next look tells.
+    const missing = await parts.topics.missing(MOMENTARY).catch(() => [])
+    for (const topic of missing.filter((name) => !refused.has(name))) {
+      if (!(await createWithoutFailing(parts, topic))) refused.add(topic)
+    }
+  }
+}
+
 async function createMissingOthers(parts: MissingTopicParts): Promise<void> {
   const missing = await parts.topics.missing([...COPIES, ...MOMENTARY])
   for (const topic of MOMENTARY) if (missing.includes(topic)) void createWithoutFailing(parts, topic)
@@ -44,11 +73,18 @@ async function createMissingOthers(parts: MissingTopicParts): Promise<void> {
   }
 }
 
-async function createWithoutFailing(parts: MissingTopicParts, topic: string): Promise<void> {
+/** False where it cannot be had. */
+async function createWithoutFailing(
+  parts: Omit<MissingTopicParts, 'createTopics'>,
+  topic: string,
+): Promise<boolean> {
   try {
     await parts.topics.createAgain([topic])
+    return true
   } catch (error) {
-    if (parts.closed.aborted) return
-    parts.logger.warn('topic.create_refused', { topic: topicName(parts.prefix, topic), error })
+    if (!parts.closed.aborted) {
+      parts.logger.warn('topic.create_refused', { topic: topicName(parts.prefix, topic), error })
+    }
+    return false
   }
 }

@@ -64,6 +64,19 @@ describe.skipIf(brokers.length === 0)('a topic of the start that is deleted', ()
     expect(await present()).toEqual(expect.arrayContaining(names))
   })
 
+  it('is made again by the leader that serves requests, as an order to step down comes over one of them', async () => {
+    const topics = ['status', 'internal.leader', 'internal.questions', 'internal.answers']
+    const { log, prefix, remade } = await without(...topics)
+    const serving = new AbortController()
+    const served = log.requests.serve(async (request) => request, serving.signal)
+    const names = topics.map((topic) => `${prefix}.${topic}`)
+    const told = () => remade().map(({ fields }) => fields.topic)
+    await eventually(told, (found) => names.every((name) => found.includes(name)))
+    expect(await log.requests.send('hello', AbortSignal.timeout(10_000))).toBe('hello')
+    serving.abort()
+    await served
+  }, 60_000)
+
   it('stops no claim where a broker has made it again with several partitions', async () => {
     const topics = ['status', 'gaps', 'native._other']
     const { log, prefix, remade } = await without(...topics)
