@@ -102,15 +102,29 @@ async function beginEpoch(
   return { epoch, absence }
 }
 
-/** @throws BridgeError `kafka` when the cluster cannot be reached, `failed` when a topic of the log is missing */
+/**
+ * Throws what the claim would, so that a dry run promises nothing that it refuses.
+ * @throws BridgeError `kafka` when the cluster cannot be reached, `failed` when a topic of the log is missing, `log_damaged`
+ * when state and events disagree
+ */
 async function checkTopics(
   parts: Omit<Parameters<typeof inspectKafka>[0], 'polls'>,
   signal: AbortSignal,
 ): Promise<void> {
   const { prefix } = parts.topics
-  const { missing } = await inspectKafka({ ...parts, polls: false }, signal).catch(endOnKafkaFault)
+  const { missing, disagreement } = await inspectKafka({ ...parts, polls: false }, signal).catch(
+    endOnKafkaFault,
+  )
   const absent = NEEDED_TOPICS.map((topic) => `${prefix}.${topic}`).filter((name) => missing.includes(name))
-  if (absent.length === 0) return
+  if (absent.length === 0) {
+    if (disagreement === null) return
+    const { state, last } = disagreement
+    throw new BridgeError(
+      'log_damaged',
+      `the state of the writer names event ${state} as the last, but the events end with ${last}`,
+      { hint: 'Run bridge repair first: it says what is lost, and asks before it changes anything.' },
+    )
+  }
   throw new BridgeError(
     'failed',
     `there is no log to continue: the cluster has no topic ${absent.join(', ')}`,

@@ -32,13 +32,15 @@ describe.skipIf(brokers.length === 0)('bridge repair', () => {
 
   const optionsOf = (prefix: string) => kafkaLogOptions(brokers, prefix)
 
-  /** Runs the command; the last line of its output where it succeeded. */
-  async function repair(prefix: string, ...args: string[]) {
-    const env = bridgeEnv(sandbox, directory.path, {
+  const envOf = (prefix: string) =>
+    bridgeEnv(sandbox, directory.path, {
       BRIDGE_KAFKA_BROKERS: brokers.join(','),
       BRIDGE_TOPIC_PREFIX: prefix,
     })
-    const { code, stdout, stderr } = await runToEnd(['repair', '--json', ...args], env)
+
+  /** Runs the command; the last line of its output where it succeeded. */
+  async function repair(prefix: string, ...args: string[]) {
+    const { code, stdout, stderr } = await runToEnd(['repair', '--json', ...args], envOf(prefix))
     return { code, stderr, done: stdout === '' ? null : (JSON.parse(stdout) as Record<string, unknown>) }
   }
 
@@ -85,6 +87,9 @@ describe.skipIf(brokers.length === 0)('bridge repair', () => {
     })
     const inspect = () => inspectKafka({ ...options, polls: true }, AbortSignal.timeout(20_000))
     expect((await inspect()).disagreement).toEqual({ state: 2, last: 4 })
+    // A dry run promises nothing that the restore would refuse.
+    const restored = await runToEnd(['restore', '--dry-run'], envOf(prefix))
+    expect([restored.code, restored.stderr]).toEqual([1, expect.stringContaining('bridge repair first')])
     const asked = await repair(prefix)
     expect([asked.code, asked.done]).toEqual([2, null])
     expect(asked.stderr).toContain('names event 2 as the last; the events end with 4')
