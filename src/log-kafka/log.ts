@@ -378,7 +378,8 @@ class KafkaEventLog implements KafkaLog {
 
   #openJournal(name: string, retentionMs: number): Journal<unknown> {
     const plan = journalPlan(name, retentionMs)
-    const parts = { ...this.#reader, ready: this.#startup.readyWith(plan) }
+    const remake = () => this.#startup.remake([plan])
+    const parts = { ...this.#reader, ready: this.#startup.readyWith(plan), remake }
     return new KafkaJournal(parts, this.#topic(plan.topic))
   }
 

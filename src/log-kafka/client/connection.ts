@@ -28,6 +28,12 @@ export interface OwnTopicParts extends LogParts {
   ready(signal: AbortSignal): Promise<void>
 }
 
+/** As `OwnTopicParts`, for a topic that can be made again where it was deleted. */
+export interface RemadeTopicParts extends OwnTopicParts {
+  /** Creates the topic again where it was deleted. Throws as `ensureTopics`. */
+  remake(): Promise<void>
+}
+
 const FIRST_PAUSE_MS = 50
 /** Low, so that a recovered broker is noticed within a second. */
 const LONGEST_PAUSE_MS = 500

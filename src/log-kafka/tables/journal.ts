@@ -3,7 +3,7 @@ import { yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Journal, JournalBatch } from '../../log/journal.ts'
 import { JOURNAL_BATCH, positionOf } from '../../log-shared/journal-position.ts'
 import { recordTexts } from '../../log-shared/stored-rows.ts'
-import type { OwnTopicParts } from '../client/connection.ts'
+import type { RemadeTopicParts } from '../client/connection.ts'
 import { unavailable } from '../client/faults.ts'
 import { ForeignRecords } from '../client/foreign-records.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
@@ -16,12 +16,13 @@ const READY_LIMIT_MS = 10_000
 
 /** The journal on one topic. */
 export class KafkaJournal<V> implements Journal<V> {
-  readonly #parts: OwnTopicParts
+  readonly #parts: RemadeTopicParts
   readonly #topic: string
   readonly #writer: PartitionWriter
   readonly #foreign: ForeignRecords
+  #remaking: Promise<void> | null = null
 
-  constructor(parts: OwnTopicParts, topic: string) {
+  constructor(parts: RemadeTopicParts, topic: string) {
     this.#parts = parts
     this.#topic = topic
     this.#foreign = new ForeignRecords(topic, (fields) => parts.logger.warn('log.foreign_record', fields))
@@ -38,7 +39,12 @@ export class KafkaJournal<V> implements Journal<V> {
     } catch (error) {
       throw unavailable(`writing to ${this.#topic}`, error)
     }
-    await Promise.all(texts.map((value) => this.#writer.write({ partition: 0, key: null, value })))
+    try {
+      await Promise.all(texts.map((value) => this.#writer.write({ partition: 0, key: null, value })))
+    } catch (error) {
+      this.#remake()
+      throw error
+    }
   }
 
   async *read(after: string | null, signal: AbortSignal): AsyncGenerator<JournalBatch<V>> {
@@ -62,6 +68,16 @@ export class KafkaJournal<V> implements Journal<V> {
         await yieldToEventLoop()
       }
     }
+  }
+
+  /** The topic may have been deleted: later appends find it again. Where Kafka is away, the next one that fails tries. */
+  #remake(): void {
+    this.#remaking ??= this.#parts
+      .remake()
+      .catch(() => undefined)
+      .finally(() => {
+        this.#remaking = null
+      })
   }
 
   /** The value of the record; nothing where it is not JSON, as no bridge writes one. */

@@ -63,9 +63,14 @@ export class TopicStartup {
   }
 
   /** As `create`, of topics that existed once: logs each one that was missing. */
-  async createAgain(topics: readonly string[]): Promise<void> {
+  createAgain(topics: readonly string[]): Promise<void> {
+    return this.remake(topics.map(onePartition))
+  }
+
+  /** As `createAgain`, by their plans. */
+  async remake(plans: readonly TopicPlan[]): Promise<void> {
     const { logger, settings } = this.#parts
-    for (const topic of await this.create(topics)) {
+    for (const topic of (await this.#ensure(plans)).created) {
       logger.warn('topic.created_again', { topic: topicName(settings.prefix, topic) })
     }
   }

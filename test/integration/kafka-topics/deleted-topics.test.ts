@@ -77,6 +77,18 @@ describe.skipIf(brokers.length === 0)('a topic of the start that is deleted', ()
     await served
   }, 60_000)
 
+  it('is made again by the append that fails, where it holds a journal', async () => {
+    const { options, prefix, log, remade } = await without()
+    const journal = log.journal<string>('notes', 3_600_000)
+    await journal.append(['first'])
+    const topic = `${prefix}.internal.journal.notes`
+    await removeTopics(options, [topic])
+    await expect(journal.append(['lost'])).rejects.toMatchObject({ code: 'log_unavailable' })
+    await eventually(remade, (found) => found.length > 0)
+    expect(remade()).toEqual([{ level: 'warn', event: 'topic.created_again', fields: { topic } }])
+    await journal.append(['second'])
+  }, 60_000)
+
   it('stops no claim where a broker has made it again with several partitions', async () => {
     const topics = ['status', 'gaps', 'native._other']
     const { log, prefix, remade } = await without(...topics)
