@@ -61,8 +61,8 @@ export function scrapedMetrics(
 
 function measureReplica({ metrics, clock }: StartContext, { replicator, recentEvents }: Storage): void {
   const { events, sinceMs } = replicator.lag
-  metrics.logSequence.set({}, recentEvents.latest + events)
-  metrics.followerLagEvents.set({}, events)
+  metrics.logSequence.set({}, recentEvents.latest + (events ?? 0))
+  metrics.followerLagEvents.set(events)
   metrics.followerLag.set({}, sinceMs === null ? 0 : (clock.now() - sinceMs) / 1000)
 }
 

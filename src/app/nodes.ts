@@ -27,7 +27,8 @@ export function buildNodes(context: StartContext, { log, reader, replicator }: S
         roles: [...settings.roles],
         startedMs,
         sequence: reader.latest,
-        lagEvents: events,
+        // Rows of other versions hold a number.
+        lagEvents: events ?? 0,
         lagMs: sinceMs === null ? 0 : clock.now() - sinceMs,
         filled: replicator.replica.filling?.share ?? 1,
         ...(applied && { applied: { ...applied, points: applied.points.map(([...point]) => point) } }),

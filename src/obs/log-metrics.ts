@@ -83,10 +83,9 @@ export function logMetrics(make: Instruments) {
       'Rejected items that the embedded log keeps; absent on Kafka, where they lie in a topic.',
     ),
     logSequence: make.gauge('log_sequence', 'Sequence of the newest event that this process knows.', {}),
-    followerLagEvents: make.gauge(
+    followerLagEvents: make.knownGauge(
       'follower_lag_events',
-      'Events in the log that the replica of this node does not have yet.',
-      {},
+      'Events in the log that the replica of this node does not have yet; absent while the log does not answer.',
     ),
     followerLag: make.gauge(
       'follower_lag_seconds',

@@ -57,8 +57,11 @@ const statusSchema = z.object({
   }),
   copy: z.object({
     sequence: z.int().describe('How far the copy of this node is.'),
-    lagEvents: z.int().describe('How many events that is behind the log.'),
-    lagSeconds: z.number().describe('How long it has been behind, seconds.'),
+    lagEvents: z
+      .int()
+      .describe('How many events that is behind the log; `null` while the log does not answer.')
+      .nullable(),
+    lagSeconds: z.number().describe('How long it has been behind, or the log silent, seconds.'),
     filled: z
       .number()
       .describe('How much of the log is here, from 0 to 1; below 1 only while a copy is filled.'),

@@ -30,7 +30,8 @@ const SLICE = { members: SLICE_EVENTS, size: 2 * 1024 * 1024 }
 
 /** How far readers are behind the known end of the log. */
 export interface Lag {
-  events: number
+  /** null while the log is silent. */
+  events: number | null
   /** When the lag began, or the log last answered if it is silent; our clock, ms since 1970. null: no lag. */
   sinceMs: number | null
 }
@@ -79,9 +80,10 @@ export class Replicator {
   get lag(): Lag {
     const { archive, recentEvents, shared, silentSinceMs } = this.#parts
     const end = shared ? archive.latest : this.#knownEnd
+    const silentMs = silentSinceMs()
     return {
-      events: Math.max(0, end - recentEvents.latest),
-      sinceMs: this.#behindSinceMs ?? silentSinceMs(),
+      events: silentMs === null ? Math.max(0, end - recentEvents.latest) : null,
+      sinceMs: this.#behindSinceMs ?? silentMs,
     }
   }
 

@@ -85,6 +85,12 @@ export function responseError(
     }
     case 429:
       return refuse('failed', problem.detail || `${target.url} is overloaded`, 'Try again in a few seconds.')
+    case 503:
+      return refuse(
+        'failed',
+        `${target.url} cannot do this now${detail}`,
+        'Try again later; the log of the bridge says why.',
+      )
     default:
       return refuse(
         'failed',

@@ -113,6 +113,8 @@ function copyRow({ sequence, lagEvents, lagSeconds, filled }: ResponseFields): R
   const at = `up to event ${known(sequence)}`
   if (typeof filled === 'number' && filled < 1)
     return ['replica', `${at}, being filled: ${Math.floor(filled * 100)} % done`, 'strong']
+  if (lagEvents === null)
+    return ['replica', `${at}; the log has not answered for ${known(lagSeconds)} s`, 'strong']
   const lag = Number(lagEvents ?? 0)
   if (lag === 0) return ['replica', `${at}, no lag`]
   return ['replica', `${at}, ${counted(lag, 'event')} behind for ${known(lagSeconds)} s`, 'strong']

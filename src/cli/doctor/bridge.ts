@@ -90,6 +90,13 @@ function judge(url: string, { gaps, copy, log }: Status): Finding {
       'it fills them as the quota allows; docs/run/troubleshooting.md explains when it cannot',
     )
   }
+  if (copy.lagEvents === null) {
+    return warn(
+      'bridge',
+      `${url} runs; its log has not answered for ${copy.lagSeconds.toFixed(0)} s`,
+      'look at Kafka and the network to it',
+    )
+  }
   if (copy.lagSeconds > LAG_WARN_SECONDS) {
     return warn(
       'bridge',

@@ -2,6 +2,7 @@
  * Makes topics again that a claim finds missing because they were deleted, or not restored with the state. Those whose loss
  * must stay visible are left missing: the log itself and the tables. A topic that is there is not looked at.
  */
+import { isLogOutage } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
 import type { TopicStartup } from '../topics/topic-startup.ts'
 import { COPIES, MOMENTARY, topicName } from '../topics/topics.ts'
@@ -73,7 +74,7 @@ async function createMissingOthers(parts: MissingTopicParts): Promise<void> {
   }
 }
 
-/** False where it cannot be had. */
+/** False where it cannot be had; true where it is there, and where Kafka is away. */
 async function createWithoutFailing(
   parts: Omit<MissingTopicParts, 'createTopics'>,
   topic: string,
@@ -82,9 +83,8 @@ async function createWithoutFailing(
     await parts.topics.createAgain([topic])
     return true
   } catch (error) {
-    if (!parts.closed.aborted) {
-      parts.logger.warn('topic.create_refused', { topic: topicName(parts.prefix, topic), error })
-    }
-    return false
+    if (parts.closed.aborted) return false
+    parts.logger.warn('topic.create_refused', { topic: topicName(parts.prefix, topic), error })
+    return isLogOutage(error)
   }
 }

@@ -101,6 +101,12 @@ test('bridge status prints the state in words, times as London time with its off
   ])
 })
 
+test('bridge status knows no lag while the log does not answer', async () => {
+  const copy = { sequence: 930, lagEvents: null, lagSeconds: 75, filled: 1 }
+  const lines = await run({ ...KNOWN, copy })
+  expect(lines).toContain('replica       up to event 930; the log has not answered for 75 s')
+})
+
 test('bridge status says unknown for what the node does not know, never 0', async () => {
   const lines = (await run(UNKNOWN)).join('\n')
   expect(lines).toContain('leader        none known to this node')

@@ -76,6 +76,12 @@ test.each([
     'warn',
     '90 events and 8 s behind',
   ],
+  [
+    { copy: { sequence: 7, lagEvents: null, lagSeconds: 75, filled: 1 } },
+    'bridge',
+    'warn',
+    'its log has not answered for 75 s',
+  ],
   [{ upstream: { ...whole.upstream, state: 'unauthorised' } }, 'key', 'fail', 'refuses the key'],
   [{ upstream: { ...whole.upstream, state: 'throttled' } }, 'key', 'warn', 'throttled'],
   [{ upstream: { ...whole.upstream, state: 'quota' } }, 'key', 'warn', 'is used up'],

@@ -59,7 +59,7 @@ export interface StatusAnswer {
     drift: number | null
   }
   log: { kind: 'kafka' | 'embedded' | 'memory'; epoch: string | null; oldest: number; latest: number }
-  copy: { sequence: number; lagEvents: number; lagSeconds: number; filled: number }
+  copy: { sequence: number; lagEvents: number | null; lagSeconds: number; filled: number }
   completeness: 'polls+fills' | '+sweeps' | '+day' | null
   unreconciled: readonly { from: string; to: string }[] | null
   gaps: readonly OpenGapAnswer[] | null

@@ -35,7 +35,7 @@ const node: NodesAnswer['data'][number] = {
   version: '0.1.0',
   startedAt: at(-3600),
   lastSeen: at(-5),
-  copy: status.copy,
+  copy: { sequence: 7, lagEvents: 0, lagSeconds: 0, filled: 1 },
 }
 const gap = {
   id: 'a',

@@ -184,18 +184,18 @@ function Meter({ used, limit }: { used: number; limit: number }): ComponentChild
   )
 }
 
+function lagOf({ lagEvents, lagSeconds }: StatusAnswer['copy']): string {
+  const since = inWords(lagSeconds * 1000)
+  if (lagEvents === null) return `the log has not answered for ${since}`
+  return lagEvents === 0 ? 'has everything' : `${count.format(lagEvents)} events and ${since} behind`
+}
+
 function LogPanel({ status: { log, copy, roles } }: { status: StatusAnswer }): ComponentChildren {
   const isBehind = copy.lagSeconds >= 5
   const standing =
     copy.filled < 1
       ? h(StateMark, { tone: 'notice' }, `being filled: ${Math.floor(copy.filled * 100)} %`)
-      : h(
-          StateMark,
-          { tone: isBehind ? 'notice' : 'good' },
-          copy.lagEvents === 0
-            ? 'has everything'
-            : `${count.format(copy.lagEvents)} events and ${inWords(copy.lagSeconds * 1000)} behind`,
-        )
+      : h(StateMark, { tone: isBehind ? 'notice' : 'good' }, lagOf(copy))
   return h(
     'section',
     { class: 'panel', 'aria-label': 'Log' },
