@@ -59,7 +59,7 @@ import {
 } from './topics/topics.ts'
 import { claimLog } from './writer/claim.ts'
 import { readEnd } from './writer/log-end.ts'
-import { keepMomentaryTopics } from './writer/missing-topics.ts'
+import { withMomentaryTopics } from './writer/missing-topics.ts'
 import { RejectedLimit } from './writer/rejected-limit.ts'
 import { StateTail } from './writer/state-tail.ts'
 import type { KafkaWriter } from './writer/writer.ts'
@@ -340,24 +340,10 @@ class KafkaEventLog implements KafkaLog {
       },
       serve: async (handler, signal) => {
         this.#reader.open()
-        const served = new AbortController()
-        const ended = AbortSignal.any([signal, this.#closed, served.signal])
-        if (!(await this.#readyUnlessEnded(ended))) return
-        const keeping = keepMomentaryTopics(
-          {
-            ...this.#reader,
-            prefix: this.#prefix,
-            topics: this.#startup,
-            leads: () => this.#elections.stillHolds(),
-          },
-          ended,
-        )
-        try {
-          await serveRequests(this.#reader, this.#requestTopics(), handler, signal)
-        } finally {
-          served.abort()
-          await keeping
-        }
+        if (!(await this.#readyUnlessEnded(AbortSignal.any([signal, this.#closed])))) return
+        const kept = { ...this.#reader, prefix: this.#prefix, topics: this.#startup }
+        const serving = () => serveRequests(this.#reader, this.#requestTopics(), handler, signal)
+        await withMomentaryTopics(kept, () => this.#elections.stillHolds(), serving)
       },
     }
   }
@@ -378,9 +364,7 @@ class KafkaEventLog implements KafkaLog {
 
   #openJournal(name: string, retentionMs: number): Journal<unknown> {
     const plan = journalPlan(name, retentionMs)
-    const remake = () => this.#startup.remake([plan])
-    const parts = { ...this.#reader, ready: this.#startup.readyWith(plan), remake }
-    return new KafkaJournal(parts, this.#topic(plan.topic))
+    return new KafkaJournal({ ...this.#reader, ...this.#startup.makerOf(plan) }, this.#topic(plan.topic))
   }
 
   /** The topic's name in the cluster. */

@@ -62,13 +62,17 @@ export class TopicStartup {
     return (await this.#ensure(topics.map(onePartition))).created
   }
 
-  /** As `create`, of topics that existed once: logs each one that was missing. */
-  createAgain(topics: readonly string[]): Promise<void> {
-    return this.remake(topics.map(onePartition))
+  /** As `readyWith`, and what makes the topic again where it was deleted. */
+  makerOf(plan: TopicPlan): { ready(signal: AbortSignal): Promise<void>; remake(): Promise<void> } {
+    return { ready: this.readyWith(plan), remake: () => this.#createAgain([plan]) }
   }
 
-  /** As `createAgain`, by their plans. */
-  async remake(plans: readonly TopicPlan[]): Promise<void> {
+  /** As `create`, of topics that existed once: logs each one that was missing. */
+  createAgain(topics: readonly string[]): Promise<void> {
+    return this.#createAgain(topics.map(onePartition))
+  }
+
+  async #createAgain(plans: readonly TopicPlan[]): Promise<void> {
     const { logger, settings } = this.#parts
     for (const topic of (await this.#ensure(plans)).created) {
       logger.warn('topic.created_again', { topic: topicName(settings.prefix, topic) })

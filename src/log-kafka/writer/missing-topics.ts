@@ -39,20 +39,38 @@ export async function createMissingTopics(
 /** What the watch over the topics that no commit needs takes. */
 export interface MomentaryTopicParts extends Omit<MissingTopicParts, 'createTopics'> {
   clock: Clock
-  /** Whether this process leads: the others leave the topics to the one that does. */
-  leads(): boolean
 }
 
 /**
- * While this process leads, looks for the topics that no commit needs and creates those that are missing, until the signal
- * aborts. No write shows that they are gone, and the order to step down itself comes over two of them.
+ * Does that work. Meanwhile, where this process `leads`, looks for the topics that no commit needs and creates those that are
+ * missing. No write shows that they are gone, and the order to step down itself comes over two of them.
  */
-export async function keepMomentaryTopics(parts: MomentaryTopicParts, signal: AbortSignal): Promise<void> {
+export async function withMomentaryTopics(
+  parts: MomentaryTopicParts,
+  leads: () => boolean,
+  work: () => Promise<void>,
+): Promise<void> {
+  const ended = new AbortController()
+  const keeping = keepMomentaryTopics(parts, leads, AbortSignal.any([parts.closed, ended.signal]))
+  try {
+    await work()
+  } finally {
+    ended.abort()
+    await keeping
+  }
+}
+
+async function keepMomentaryTopics(
+  parts: MomentaryTopicParts,
+  leads: () => boolean,
+  signal: AbortSignal,
+): Promise<void> {
   const refused = new Set<string>()
   for (;;) {
     await sleep(parts.clock, MOMENTARY_CHECK_MS, signal)
     if (signal.aborted) return
-    if (!parts.leads()) continue
+    // The others leave the topics to the one that leads.
+    if (!leads()) continue
     // Where Kafka is away, the next look tells.
     const missing = await parts.topics.missing(MOMENTARY).catch(() => [])
     for (const topic of missing.filter((name) => !refused.has(name))) {
