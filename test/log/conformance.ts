@@ -85,6 +85,7 @@ export function describeLog(name: string, open: OpenLog): void {
           lastCleanPollMs: null,
           lastSpendMs: null,
           lastGood: null,
+          refusedUntilMs: null,
           openGaps: [],
           backfill: null,
           sweep: null,

@@ -23,7 +23,7 @@ const PRIOR: readonly (readonly [left: number, odds: number])[] = [
   [1, 1 / 4],
 ]
 /** A throttle clears within seconds (burst / rate is 2 s on every plan), so a longer Retry-After suggests the quota. */
-const LONGEST_THROTTLE_MS = 2 * MINUTE_MS
+export const LONGEST_THROTTLE_MS = 2 * MINUTE_MS
 /** A quota never needs more than a week: a longer Retry-After is ignored. */
 const LONGEST_QUOTA_MS = 7 * 24 * HOUR_MS
 /** Retry-After: absent or senseless, a time typical of a throttle, or one typical of a quota. */

@@ -14,11 +14,13 @@ import {
   type Cause,
   classify429,
   isFarFromSpent,
+  LONGEST_THROTTLE_MS,
 } from '../../governor/quota/throttle-classifier.ts'
 import type { PollResult } from '../../obs/metrics.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import { type Failure, oneLine, type Timing } from '../../upstream/outcome.ts'
 import { skewsMs } from './present.ts'
+import { enqueue } from './publish.ts'
 import { compareQuota } from './quota-drift.ts'
 import type { StepContext } from './state.ts'
 
@@ -48,6 +50,8 @@ const RETRY_SHARE_429 = 0.001
 const FEWEST_RETRIES_429 = 2
 const FAR_RETRY_SHARE_429 = 0.02
 const FAR_FEWEST_RETRIES_429 = 50
+/** A restart takes a second or two: a shorter Retry-After is not stored for the next process. */
+const STORED_ADVICE_MS = 5_000
 /** Of a 429 that polls do not get: the quota has units left. */
 const THROTTLED = ['throttled', 'throttle'] as const
 /** Upstream may never be able to answer an old page cursor. */
@@ -80,7 +84,20 @@ export function blockAfter(context: StepContext, failure: Failure & Timing, spen
   const isPaid = !failure.sent || payForRetry(context, wantedMs, cause !== null)
   const waitMs = isPaid ? wantedMs : Math.max(wantedMs, context.config.pacing.meanIntervalMs)
   state.blockedUntilMs = nowMs + waitMs
+  storeAdvice(context, request.purpose, failure)
   reportFailure(context, request.purpose, failure, { result, cause, waitMs })
+}
+
+/** Stores how long a 429 asks to send nothing, where that is long: the next process keeps to it too. */
+function storeAdvice(context: StepContext, purpose: Purpose, failure: Failure & Timing): void {
+  const advisedMs = advisedMsOf(failure, context.nowMs)
+  if (advisedMs < STORED_ADVICE_MS) return
+  enqueue(context, purpose, { events: [], head: { refusedUntilMs: context.nowMs + advisedMs } })
+}
+
+/** Until when the present process keeps to what upstream asked an earlier one, by whatever clock; ms since 1970. */
+export function advisedUntilMs(refusedUntilMs: number | null, nowMs: number): number {
+  return Math.min(refusedUntilMs ?? 0, nowMs + LONGEST_THROTTLE_MS)
 }
 
 /**
@@ -100,10 +117,11 @@ export function blockScansAfter(context: StepContext, failure: Failure & Timing,
   }
   state.failedPagesInARow += 1
   const maxMs = Math.max(LONGEST_FAILING_MS, config.pacing.meanIntervalMs)
-  const advisedMs = failure.kind === 'too_many' ? advisedWaitMs(askedWaitMs(failure, nowMs)) : 0
+  const advisedMs = advisedMsOf(failure, nowMs)
   const waitMs = Math.max(advisedMs, backoffMs(state.failedPagesInARow, { ...FAILING, maxMs }, config.chance))
   state.scansBlockedUntilMs = nowMs + waitMs
   state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + advisedMs)
+  storeAdvice(context, request.purpose, failure)
   const [result, cause] = failure.kind === 'too_many' ? THROTTLED : ([resultOf(failure), null] as const)
   reportFailure(context, request.purpose, failure, { result, cause, waitMs })
   // Polls wait for as long as upstream asks: not again and again for the same page.
@@ -127,6 +145,11 @@ export function onProxied(context: StepContext, outcome: FundOutcome, spentMs: n
   const consequence = judged(context, outcome)
   state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + consequence.waitMs)
   reportFailure(context, 'gateway', outcome, consequence)
+}
+
+/** How long a 429 asks to send nothing, ms, where that is plausible for a throttle; else 0. */
+function advisedMsOf(failure: Failure & Timing, nowMs: number): number {
+  return failure.kind === 'too_many' ? advisedWaitMs(askedWaitMs(failure, nowMs)) : 0
 }
 
 /** How long a 429 asks to send nothing, ms; null where it does not say. */

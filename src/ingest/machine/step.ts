@@ -7,7 +7,7 @@ import type { DayWalk } from '../../core/calendar/day-record.ts'
 import { MINUTE_MS } from '../../core/durations.ts'
 import type { GoodPoll, Head } from '../writer-state/head.ts'
 import type { WriterState } from '../writer-state/rows.ts'
-import { onProxied, refund } from './failure.ts'
+import { advisedUntilMs, onProxied, refund } from './failure.ts'
 import { reportFirstStart } from './first-start.ts'
 import { flushQueue, isPoll, nextJob, wakeDuringRequest } from './jobs.ts'
 import { planNextPoll, situationOf } from './next-poll.ts'
@@ -89,6 +89,10 @@ const takeOver: Cell<'claimed'> = (context, { writer, sinceMs }) => {
     head: backMs < SMALLEST_STEP_BACK_MS ? head : withTimesBack(head, backMs),
     ...{ ledger, profile: head.profile ?? UNTAUGHT, ...lastGoodOf(context, head) },
     plan: { ...context.state.plan, intervalMs: head.lastGood?.plannedMs ?? 0 },
+    blockedUntilMs: Math.max(
+      context.state.blockedUntilMs,
+      advisedUntilMs(head.refusedUntilMs, context.nowMs),
+    ),
   }
   context.state = { ...context.state, name: 'catching-up', ...claimed }
   if (claimed.head !== head) storeTimesBack(context)

@@ -103,6 +103,8 @@ export interface Head {
   lastSpendMs: number | null
   /** The last good poll, at most a minute before the last one of all; null before the first. */
   lastGood: GoodPoll | null
+  /** Until when upstream's last `Retry-After` asked to send nothing, our clock, ms since 1970; null before the first. */
+  refusedUntilMs: number | null
   openGaps: OpenGap[]
   backfill: Backfill | null
   sweep: OverlapRescan | null
@@ -129,6 +131,7 @@ export function unusedHead(epoch: string, sequence: number): Head {
     lastCleanPollMs: null,
     lastSpendMs: null,
     lastGood: null,
+    refusedUntilMs: null,
     openGaps: [],
     backfill: null,
     sweep: null,

@@ -81,6 +81,29 @@ describe('the last good poll', () => {
     expect(world.requests).toHaveLength(requests + 1)
   })
 
+  it.each([true, false])(
+    'is followed by none within a `Retry-After`, in the next process either (shared: %s)',
+    (isShared) => {
+      const refusedMs = NIGHT + 7 * HOUR
+      const world = new World({
+        ...{ ...plan, ...plans.advanced, startMs: NIGHT + 6 * HOUR, isShared },
+        fails: () => (world.nowMs >= refusedMs ? { kind: 'too_many', retryAfter: '60' } : undefined),
+      })
+      while (Number(world.requests.at(-1)?.atMs) < refusedMs || world.requests.length === 0)
+        world.run(world.nowMs + 1000)
+      const { length } = world.requests
+      const askedUntilMs = Number(world.requests.at(-1)?.atMs) + MINUTE
+      for (let restarts = 0; restarts < 5; restarts++) {
+        world.crash()
+        world.run(world.nowMs + 10_000)
+      }
+      expect(world.nowMs).toBeLessThan(askedUntilMs)
+      expect(world.requests).toHaveLength(length)
+      world.run(askedUntilMs + 5000)
+      expect(world.requests).toHaveLength(length + 1)
+    },
+  )
+
   it('keeps the plan that was made with it, whatever has been learnt since: a restart puts no poll off', () => {
     const days = [0, 1, 2].flatMap((day) => burst(`d${day}`, NIGHT + (6 + 24 * day) * HOUR, 10 * HOUR, 300))
     const world = new World({ ...plan, ...plans.free, items: days, isShared: false })

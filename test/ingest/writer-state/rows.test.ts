@@ -56,7 +56,7 @@ describe('the stored state of the poller', () => {
     expect(state.head).toMatchObject({ epoch: 'Ab3dEf7h', sequence: 41, cursor: 'c"1' })
     expect(state.head.openGaps.map(({ id }) => id)).toEqual(['mk2', 'mk1'])
     expect(state.head.days.map(({ date }) => date)).toEqual(['2026-01-05', '2026-01-06'])
-    const later = ['head/lastGood', 'head/firstPage', 'head/cursorTimeMs'].map(
+    const later = ['head/lastGood', 'head/refusedUntilMs', 'head/firstPage', 'head/cursorTimeMs'].map(
       (key) => [key, 'null'] as const,
     )
     const rows = [...STORED, ...later]
@@ -104,7 +104,7 @@ describe('the stored state of the poller', () => {
     const first = (await claim()).rows
     const fields = [
       ...['cursor', 'cursorTimeMs', 'latestTimeMs', 'lastCleanPollMs', 'lastSpendMs', 'lastGood'],
-      ...['backfill', 'sweep', 'round', 'profile', 'firstPage', 'countedFromMs'],
+      ...['refusedUntilMs', 'backfill', 'sweep', 'round', 'profile', 'firstPage', 'countedFromMs'],
     ]
     const written = [...fields.map((field) => `head/${field}`), 'ledger/1767683100000']
     expect([...first.keys()].sort()).toEqual(written.sort())
