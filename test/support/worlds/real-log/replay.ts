@@ -194,6 +194,7 @@ class Replay {
     this.#sent = null
     if (commit === null) throw new Error('no commit is to be lost')
     const hooks: FaultHooks = this.#real.faultHooks
+    const { [place]: ofTheLog } = hooks
     hooks[place] = () => {
       atThatMoment()
       throw new Error('the answer is lost')
@@ -202,7 +203,8 @@ class Replay {
       () => null,
       (error: unknown) => error,
     )
-    delete hooks[place]
+    if (ofTheLog === undefined) delete hooks[place]
+    else hooks[place] = ofTheLog
     if (isBridgeError(ending, 'log_unknown')) return null
     return `a commit without an answer ended with ${String(ending)} instead of log_unknown`
   }
