@@ -95,9 +95,9 @@ function storeAdvice(context: StepContext, purpose: Purpose, failure: Failure & 
   enqueue(context, purpose, { events: [], head: { refusedUntilMs: context.nowMs + advisedMs } })
 }
 
-/** Until when the present process keeps to what upstream asked an earlier one, by whatever clock; ms since 1970. */
+/** Until when the present process keeps to what upstream asked an earlier one, ms since 1970; 0: a clock was set since. */
 export function advisedUntilMs(refusedUntilMs: number | null, nowMs: number): number {
-  return Math.min(refusedUntilMs ?? 0, nowMs + LONGEST_THROTTLE_MS)
+  return refusedUntilMs === null || refusedUntilMs > nowMs + LONGEST_THROTTLE_MS ? 0 : refusedUntilMs
 }
 
 /**
@@ -120,7 +120,11 @@ export function blockScansAfter(context: StepContext, failure: Failure & Timing,
   const advisedMs = advisedMsOf(failure, nowMs)
   const waitMs = Math.max(advisedMs, backoffMs(state.failedPagesInARow, { ...FAILING, maxMs }, config.chance))
   state.scansBlockedUntilMs = nowMs + waitMs
-  state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + advisedMs)
+  if (advisedMs > 0) {
+    state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + advisedMs)
+    // No order and no other request leaves before it is over either.
+    state.upstream = 'throttled'
+  }
   storeAdvice(context, request.purpose, failure)
   const [result, cause] = failure.kind === 'too_many' ? THROTTLED : ([resultOf(failure), null] as const)
   reportFailure(context, request.purpose, failure, { result, cause, waitMs })
@@ -144,6 +148,7 @@ export function onProxied(context: StepContext, outcome: FundOutcome, spentMs: n
   }
   const consequence = judged(context, outcome)
   state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + consequence.waitMs)
+  storeAdvice(context, 'gateway', outcome)
   reportFailure(context, 'gateway', outcome, consequence)
 }
 

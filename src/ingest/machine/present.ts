@@ -235,9 +235,13 @@ function contradictionsOf({ state, nowMs }: StepContext, times: readonly number[
   return times.slice(times.length >> 1, (times.length >> 1) + 1)
 }
 
-/** How far the present is ahead of our clock at least, ms, as enough new items agree; items stamped ahead seldom do. */
+/**
+ * How far the present is ahead of our clock at least, ms, as enough new items agree. Those of one source may be stamped ahead by
+ * the same hour: so most of all must be ahead.
+ */
 function agreedLeadMs(leadsMs: readonly number[]): number | undefined {
   const falling = leadsMs.toSorted((one, other) => other - one)
+  if ((falling[falling.length >> 1] ?? 0) <= MARGIN_MS) return undefined
   return falling
     .slice(CONSENSUS - 1)
     .find((leadMs, index) => (falling[index] ?? leadMs) - leadMs <= AGREED_WITHIN_MS)

@@ -195,7 +195,10 @@ function surelyCountedFrom(
   return { countedFromMs: Math.max(countedFromMs, right === 'ours' ? oursMs : dateMs), firstPage }
 }
 
-/** Queues one commit, with the last good poll and the pending refunds, and changes the head as that commit will. */
+/**
+ * Queues one commit, with the last good poll and the pending refunds, and changes the head as that commit will. Where a poll's
+ * items wait for its fill, a commit without them does not call that poll good: after a crash the next one would be put off.
+ */
 export function enqueue(context: StepContext, purpose: Purpose, { head, ...commit }: PollerCommit): void {
   const { state } = context
   // A page of a scan may have shown another clock since the last good poll.
@@ -204,7 +207,8 @@ export function enqueue(context: StepContext, purpose: Purpose, { head, ...commi
   const known = { skewMs, ...(right !== null && { right }) }
   const planned = plan.intervalMs > 0 ? { plannedMs: plan.intervalMs } : {}
   const lastGood = { atMs: lastGoodPollMs ?? 0, ...known, ...planned }
-  const changes = { ...head, ...(lastGoodPollMs !== null && { lastGood }) }
+  const isHeld = commit.events.length === 0 && (state.scan?.firstHead ?? null) !== null
+  const changes = { ...head, ...(lastGoodPollMs !== null && !isHeld && { lastGood }) }
   state.refunds = []
   state.head = { ...state.head, ...changes }
   const queued = { ...commit, head: changes, ...(refunds.length > 0 && { refunds }) }

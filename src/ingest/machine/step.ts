@@ -85,17 +85,17 @@ const takeOver: Cell<'claimed'> = (context, { writer, sinceMs }) => {
   if (isAfterOutage) noteOutage(context, sinceMs ?? context.nowMs, context.nowMs)
   // The clock of the process before this one may have been ahead of ours.
   const backMs = Math.max(0, (head.lastSpendMs ?? 0) - context.nowMs)
+  const headNow = backMs < SMALLEST_STEP_BACK_MS ? head : withTimesBack(head, backMs)
+  const untilMs = advisedUntilMs(headNow.refusedUntilMs, context.nowMs)
   const claimed = {
-    head: backMs < SMALLEST_STEP_BACK_MS ? head : withTimesBack(head, backMs),
+    head: headNow,
     ...{ ledger, profile: head.profile ?? UNTAUGHT, ...lastGoodOf(context, head) },
     plan: { ...context.state.plan, intervalMs: head.lastGood?.plannedMs ?? 0 },
-    blockedUntilMs: Math.max(
-      context.state.blockedUntilMs,
-      advisedUntilMs(head.refusedUntilMs, context.nowMs),
-    ),
+    blockedUntilMs: Math.max(context.state.blockedUntilMs, untilMs),
+    ...(untilMs > context.nowMs && { upstream: 'throttled' as const }),
   }
   context.state = { ...context.state, name: 'catching-up', ...claimed }
-  if (claimed.head !== head) storeTimesBack(context)
+  if (headNow !== head) storeTimesBack(context)
   context.actions.push({ type: 'await-replica', sequence: writer.head.sequence })
 }
 
@@ -122,13 +122,16 @@ const beginPolling = (context: StepContext): void => {
   const isOver = lastGood === null || planAgain(context, lastGood) <= nowMs
   if (isOver || config.isShared) {
     if (mayPollEarly) context.state.nextPollMs = nowMs
-    else if (isOver) planNextPoll(context, lastSpendMs)
+    else if (isOver) planAgain(context, { ...lastGood, atMs: lastSpendMs })
   } else if (context.state.upstream === 'waiting') context.state.upstream = 'ok'
   goOn(context)
 }
 
 /** Plans the poll after the last good one of any process. Returns when it is due. */
-function planAgain(context: StepContext, { atMs, plannedMs = Number.POSITIVE_INFINITY }: GoodPoll): number {
+function planAgain(
+  context: StepContext,
+  { atMs, plannedMs = Number.POSITIVE_INFINITY }: Pick<GoodPoll, 'atMs' | 'plannedMs'>,
+): number {
   const { state } = context
   state.nextPollMs = Math.min(planNextPoll(context, atMs), atMs + plannedMs)
   state.plan = { ...state.plan, intervalMs: Math.min(state.plan.intervalMs, plannedMs) }
@@ -336,9 +339,10 @@ function atTime(state: IngestState, nowMs: number): IngestState {
 
 /** The head with every time that it waits for set back. */
 function withTimesBack(head: Head, backMs: number): Head {
-  const { openGaps, sweep, days, round } = head
+  const { openGaps, sweep, days, round, refusedUntilMs } = head
   return {
     ...head,
+    refusedUntilMs: refusedUntilMs === null ? null : refusedUntilMs - backMs,
     openGaps: openGaps.map((gap) => ({ ...gap, retryAtMs: gap.retryAtMs - backMs })),
     sweep: sweep === null ? null : { ...sweep, dueAtMs: sweep.dueAtMs - backMs },
     days: days.map((day) => (day.walk === null ? day : { ...day, walk: walkBack(day.walk, backMs) })),
@@ -348,8 +352,8 @@ function withTimesBack(head: Head, backMs: number): Head {
 
 /** Stores the times that a takeover has set back: the next process cannot tell that they were set by another clock. */
 function storeTimesBack(context: StepContext): void {
-  const { openGaps, sweep, days, round } = context.state.head
-  enqueue(context, 'poll', { events: [], head: { openGaps, sweep, days, round } })
+  const { openGaps, sweep, days, round, refusedUntilMs } = context.state.head
+  enqueue(context, 'poll', { events: [], head: { openGaps, sweep, days, round, refusedUntilMs } })
 }
 
 function walkBack(walk: DayWalk, backMs: number): DayWalk {

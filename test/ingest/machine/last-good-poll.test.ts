@@ -104,6 +104,88 @@ describe('the last good poll', () => {
     },
   )
 
+  it('is not stored before its items: a lost commit behind a `Retry-After` of its fill does not put them off', () => {
+    const items = burst('x', NIGHT + 2 * HOUR, 1000, 2 * plans.lite.pageSize)
+    let refusedMs: number | null = null
+    let lost = 0
+    const world = new World({
+      ...{ ...plan, ...plans.lite, items, isShared: false },
+      refuseCommit: ({ commit }) => commit.events.length > 0 && lost++ === 0,
+      fails: ({ fromMs, sinceCursor }) => {
+        if (fromMs === undefined || sinceCursor !== undefined || refusedMs !== null) return
+        refusedMs = world.nowMs
+        return { kind: 'too_many', retryAfter: '10' }
+      },
+    })
+    while (world.store.events.length === 0) world.run(world.nowMs + 1000)
+    expect(lost).toBeGreaterThan(1)
+    expect(world.nowMs - Number(refusedMs)).toBeLessThan(MINUTE)
+  })
+
+  it('and a `Retry-After` by a clock that was set back since stop no later process', () => {
+    const at = { setMs: Number.POSITIVE_INFINITY }
+    let refusals = 0
+    let isRefusing = false
+    const world = new World({
+      ...{ ...plan, ...plans.ultimate, startMs: NIGHT + 6 * HOUR },
+      clockOffMs: (trueMs) => (trueMs < at.setMs ? HOUR : 0),
+      fails: () => {
+        if (!isRefusing) return
+        refusals += 1
+        return { kind: 'too_many', retryAfter: '60' }
+      },
+    })
+    world.run(NIGHT + 7 * HOUR)
+    isRefusing = true
+    while (refusals === 0) world.run(world.nowMs + 100)
+    isRefusing = false
+    world.run(world.nowMs + 90_000)
+    at.setMs = world.nowMs + 1
+    world.run(at.setMs + 3 * MINUTE)
+    const { length } = world.requests
+    world.crash()
+    world.run(world.nowMs + 10_000)
+    expect(world.requests.length).toBeGreaterThan(length)
+  })
+
+  it('is followed by no poll that is ordered within a `Retry-After`, of the next process either', () => {
+    const refusedMs = NIGHT + 7 * HOUR
+    const world = new World({
+      ...{ ...plan, ...plans.advanced, startMs: NIGHT + 6 * HOUR, isShared: false },
+      fails: () => (world.nowMs >= refusedMs ? { kind: 'too_many', retryAfter: '60' } : undefined),
+    })
+    while (Number(world.requests.at(-1)?.atMs) < refusedMs || world.requests.length === 0)
+      world.run(world.nowMs + 1000)
+    const { length } = world.requests
+    world.crash()
+    world.run(world.nowMs + 3000)
+    expect(world.health).toBe('throttled')
+    world.feed({ type: 'ordered', order: { what: 'poll' }, nowMs: world.nowMs })
+    world.run(world.nowMs + 1000)
+    expect(world.requests).toHaveLength(length)
+  })
+
+  it('is followed by the next at its planned time where the process was down then', () => {
+    const items = burst('d', NIGHT + 6 * HOUR, 10 * HOUR, 300)
+    const world = new World({ ...plan, ...plans.free, items, isShared: false })
+    world.run(NIGHT + MINUTE)
+    const lateMs: number[] = []
+    while (world.nowMs < NIGHT + 24 * HOUR) {
+      const { length } = world.polls
+      while (world.polls.length === length) world.run(world.nowMs + MINUTE)
+      const { atMs = 0, plannedMs = 0 } = world.polls.at(-1) ?? {}
+      world.run(Math.max(world.nowMs + 1000, atMs + plannedMs - 5000))
+      if (world.polls.length > length + 1) continue
+      world.stop()
+      world.nowMs = atMs + plannedMs + 5000
+      world.start()
+      while (world.polls.length === length + 1) world.run(world.nowMs + 1000)
+      lateMs.push(Number(world.polls.at(-1)?.atMs) - atMs - plannedMs)
+    }
+    expect(lateMs.length).toBeGreaterThan(20)
+    expect(Math.max(...lateMs)).toBeLessThan(10_000)
+  })
+
   it('keeps the plan that was made with it, whatever has been learnt since: a restart puts no poll off', () => {
     const days = [0, 1, 2].flatMap((day) => burst(`d${day}`, NIGHT + (6 + 24 * day) * HOUR, 10 * HOUR, 300))
     const world = new World({ ...plan, ...plans.free, items: days, isShared: false })

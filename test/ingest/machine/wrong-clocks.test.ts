@@ -213,6 +213,15 @@ describe('without a Date, our clock being three hours slow', () => {
     expect(aheadMs).toBeLessThanOrEqual(3 * HOUR)
   })
 
+  it('items of one source that are all stamped an hour ahead do not, among others that are not', () => {
+    const context = without()
+    for (let round = 0; round < 6; round++) {
+      for (const leadMs of [-50_000, -20_000, -5000]) poll(context, leadMs)
+      poll(context, HOUR - 30_000)
+      expect(presentMs(context)).toBe(context.nowMs)
+    }
+  })
+
   it('items that are stamped ahead, each by another time, do not', () => {
     const context = without()
     for (const hours of [4, 5, 6, 7, 8, 9]) poll(context, hours * HOUR)
