@@ -59,9 +59,9 @@ export function scrapedMetrics(
   }
 }
 
-function measureReplica({ metrics, clock }: StartContext, { replicator, recentEvents }: Storage): void {
-  const { events, sinceMs } = replicator.lag
-  metrics.logSequence.set({}, recentEvents.latest + (events ?? 0))
+function measureReplica({ metrics, clock }: StartContext, { replicator }: Storage): void {
+  const { end, events, sinceMs } = replicator.lag
+  metrics.logSequence.set({}, end)
   metrics.followerLagEvents.set(events)
   metrics.followerLag.set({}, sinceMs === null ? 0 : (clock.now() - sinceMs) / 1000)
 }

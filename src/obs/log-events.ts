@@ -215,7 +215,7 @@ export const logEvents = {
   'topic.create_refused':
     'A topic of a category cannot be had, or one that no event needs: Kafka refuses to create it, or it has several partitions. Events of the category go to the topic _other; the next leader tries again.',
   'topic.created_again':
-    'A leader or a candidate found a topic missing and created it again: its older records are gone from it. Those of events are still in the topic `all`; rejected items are in no other topic.',
+    'A leader, a candidate or a process that writes to a journal found a topic missing and created it again: its older records are gone from it. Those of events are still in the topic `all`; rejected items are in no other topic.',
   'topic.settings_refused':
     'Kafka refuses some settings of new topics, so `count` topics such as `topic` were created without `settings`, or with lower values; `reason` is its own sentence.',
   'traces.export_failed':

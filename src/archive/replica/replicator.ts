@@ -30,6 +30,8 @@ const SLICE = { members: SLICE_EVENTS, size: 2 * 1024 * 1024 }
 
 /** How far readers are behind the known end of the log. */
 export interface Lag {
+  /** The highest sequence that this process knows of. */
+  end: number
   /** null while the log is silent. */
   events: number | null
   /** When the lag began, or the log last answered if it is silent; our clock, ms since 1970. null: no lag. */
@@ -79,10 +81,11 @@ export class Replicator {
   /** How far readers are behind. */
   get lag(): Lag {
     const { archive, recentEvents, shared, silentSinceMs } = this.#parts
-    const end = shared ? archive.latest : this.#knownEnd
+    const end = Math.max(shared ? archive.latest : this.#knownEnd, recentEvents.latest)
     const silentMs = silentSinceMs()
     return {
-      events: silentMs === null ? Math.max(0, end - recentEvents.latest) : null,
+      end,
+      events: silentMs === null ? end - recentEvents.latest : null,
       sinceMs: this.#behindSinceMs ?? silentMs,
     }
   }

@@ -162,8 +162,9 @@ export interface IngestState {
   scanAside: PageScan | null
   /** No page is requested for a scan before this time. */
   scansBlockedUntilMs: number
-  /** Failed pages of scans without a good one between them, and whether they were 429s: `only` where polls get none. */
+  /** Failed pages of scans without a good one between them, 429s apart. */
   failedPagesInARow: number
+  /** `some`: the last page of a scan got a 429; `only`: and a poll since then was answered. */
   pageRefusals: 'none' | 'some' | 'only'
   nextPollMs: number
   /** What was planned with the last poll. */

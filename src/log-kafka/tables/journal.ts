@@ -1,4 +1,5 @@
 /** Appends to and reads a journal: a topic of one partition whose records Kafka drops by age. */
+import { isLogOutage } from '../../errors.ts'
 import { yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Journal, JournalBatch } from '../../log/journal.ts'
 import { JOURNAL_BATCH, positionOf } from '../../log-shared/journal-position.ts'
@@ -74,7 +75,10 @@ export class KafkaJournal<V> implements Journal<V> {
   #remake(): void {
     this.#remaking ??= this.#parts
       .remake()
-      .catch(() => undefined)
+      .catch((error) => {
+        if (!isLogOutage(error))
+          this.#parts.logger.warn('topic.create_refused', { topic: this.#topic, error })
+      })
       .finally(() => {
         this.#remaking = null
       })

@@ -4,6 +4,7 @@
  */
 import { isLogOutage } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
+import { isForbidden } from '../client/faults.ts'
 import type { TopicStartup } from '../topics/topic-startup.ts'
 import { COPIES, MOMENTARY, topicName } from '../topics/topics.ts'
 import { type CodeTopicParts, createCodeTopics } from './code-topics.ts'
@@ -51,12 +52,12 @@ export async function withMomentaryTopics(
   work: () => Promise<void>,
 ): Promise<void> {
   const ended = new AbortController()
-  const keeping = keepMomentaryTopics(parts, leads, AbortSignal.any([parts.closed, ended.signal]))
+  void keepMomentaryTopics(parts, leads, AbortSignal.any([parts.closed, ended.signal]))
   try {
     await work()
   } finally {
+    // A look that is under way may last: the end of the work does not wait for it.
     ended.abort()
-    await keeping
   }
 }
 
@@ -103,6 +104,6 @@ async function createWithoutFailing(
   } catch (error) {
     if (parts.closed.aborted) return false
     parts.logger.warn('topic.create_refused', { topic: topicName(parts.prefix, topic), error })
-    return isLogOutage(error)
+    return isLogOutage(error) && !isForbidden(error)
   }
 }

@@ -27,7 +27,11 @@ test('a 429 is handled like that of a poll: nothing is sent until its wait is ov
   expect(state.blockedUntilMs).toBe(NOW_MS + 60_000)
   expect(state.classifier.inARow).toBe(1)
   expect(state.upstream).toBe('throttled')
-  expect(actions).toContainEqual({ type: 'wake', atMs: NOW_MS + 60_000 })
+  const head = expect.objectContaining({ refusedUntilMs: NOW_MS + 60_000 })
+  expect(actions).toContainEqual({
+    type: 'commit',
+    queued: { purpose: 'gateway', commit: expect.objectContaining({ head }) },
+  })
   expect(actions).toContainEqual(
     expect.objectContaining({ type: 'tally', purpose: 'gateway', result: 'throttled' }),
   )
