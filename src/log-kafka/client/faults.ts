@@ -2,7 +2,7 @@
  * Classifies errors of kafkajs (fenced, forbidden, non-retriable) and turns them into this program's `BridgeError`, with a
  * hint for the operator.
  */
-import { BridgeError, messageOf, textOf } from '../../errors.ts'
+import { BridgeError, isLogOutage, messageOf, textOf } from '../../errors.ts'
 
 /** INVALID_PRODUCER_EPOCH: a later producer has the transactional id; also the answer for a timed-out transaction. */
 const OLD_EPOCH = 47
@@ -21,6 +21,11 @@ export function isFencing(error: unknown): boolean {
 /** True when the broker refuses because this user lacks a right. */
 export function isForbidden(error: unknown): boolean {
   return causesOf(error).some(({ type }) => type?.endsWith('AUTHORIZATION_FAILED'))
+}
+
+/** True for an outage that may be over at the next try: a right that this user lacks is none. */
+export function mayPass(error: unknown): boolean {
+  return isLogOutage(error) && !isForbidden(error)
 }
 
 /** True when repeating the request cannot help: a missing right, a record that is too large, a wrong password. */

@@ -1,11 +1,10 @@
 /** Appends to and reads a journal: a topic of one partition whose records Kafka drops by age. */
-import { isLogOutage } from '../../errors.ts'
 import { yieldToEventLoop } from '../../lifecycle/clock.ts'
 import type { Journal, JournalBatch } from '../../log/journal.ts'
 import { JOURNAL_BATCH, positionOf } from '../../log-shared/journal-position.ts'
 import { recordTexts } from '../../log-shared/stored-rows.ts'
 import type { RemadeTopicParts } from '../client/connection.ts'
-import { unavailable } from '../client/faults.ts'
+import { mayPass, unavailable } from '../client/faults.ts'
 import { ForeignRecords } from '../client/foreign-records.ts'
 import type { KafkaRecord } from '../client/partition-protocol.ts'
 import { PartitionWriter } from '../client/partition-writer.ts'
@@ -76,8 +75,7 @@ export class KafkaJournal<V> implements Journal<V> {
     this.#remaking ??= this.#parts
       .remake()
       .catch((error) => {
-        if (!isLogOutage(error))
-          this.#parts.logger.warn('topic.create_refused', { topic: this.#topic, error })
+        if (!mayPass(error)) this.#parts.logger.warn('topic.create_refused', { topic: this.#topic, error })
       })
       .finally(() => {
         this.#remaking = null

@@ -1,10 +1,9 @@
 /**
- * Makes topics again that a claim finds missing because they were deleted, or not restored with the state. Those whose loss
- * must stay visible are left missing: the log itself and the tables. A topic that is there is not looked at.
+ * Makes topics again that a claim or the leader finds missing because they were deleted, or not restored with the state. Those
+ * whose loss must stay visible are left missing: the log itself and the tables. A topic that is there is not looked at.
  */
-import { isLogOutage } from '../../errors.ts'
 import { type Clock, sleep } from '../../lifecycle/clock.ts'
-import { isForbidden } from '../client/faults.ts'
+import { mayPass } from '../client/faults.ts'
 import type { TopicStartup } from '../topics/topic-startup.ts'
 import { COPIES, MOMENTARY, topicName } from '../topics/topics.ts'
 import { type CodeTopicParts, createCodeTopics } from './code-topics.ts'
@@ -13,7 +12,7 @@ import { type CodeTopicParts, createCodeTopics } from './code-topics.ts'
 const MOMENTARY_CHECK_MS = 10_000
 
 /** What the creation of missing topics needs. */
-export interface MissingTopicParts extends CodeTopicParts {
+export interface MissingTopicParts extends Omit<CodeTopicParts, 'createTopics'> {
   topics: Pick<TopicStartup, 'createAgain' | 'missing'>
   closed: AbortSignal
 }
@@ -37,17 +36,12 @@ export async function createMissingTopics(
   return new Set(refused)
 }
 
-/** What the watch over the topics that no commit needs takes. */
-export interface MomentaryTopicParts extends Omit<MissingTopicParts, 'createTopics'> {
-  clock: Clock
-}
-
 /**
  * Does that work. Meanwhile, where this process `leads`, looks for the topics that no commit needs and creates those that are
  * missing. No write shows that they are gone, and the order to step down itself comes over two of them.
  */
 export async function withMomentaryTopics(
-  parts: MomentaryTopicParts,
+  parts: MissingTopicParts & { clock: Clock },
   leads: () => boolean,
   work: () => Promise<void>,
 ): Promise<void> {
@@ -62,7 +56,7 @@ export async function withMomentaryTopics(
 }
 
 async function keepMomentaryTopics(
-  parts: MomentaryTopicParts,
+  parts: MissingTopicParts & { clock: Clock },
   leads: () => boolean,
   signal: AbortSignal,
 ): Promise<void> {
@@ -94,16 +88,13 @@ async function createMissingOthers(parts: MissingTopicParts): Promise<void> {
 }
 
 /** False where it cannot be had; true where it is there, and where Kafka is away. */
-async function createWithoutFailing(
-  parts: Omit<MissingTopicParts, 'createTopics'>,
-  topic: string,
-): Promise<boolean> {
+async function createWithoutFailing(parts: MissingTopicParts, topic: string): Promise<boolean> {
   try {
     await parts.topics.createAgain([topic])
     return true
   } catch (error) {
     if (parts.closed.aborted) return false
     parts.logger.warn('topic.create_refused', { topic: topicName(parts.prefix, topic), error })
-    return isLogOutage(error) && !isForbidden(error)
+    return mayPass(error)
   }
 }
