@@ -15,6 +15,17 @@ const NIGHT = Date.parse('2026-01-06T01:00:00Z')
 const plan: WorldOptions = { seed: 1, startMs: NIGHT, items: [], pageSize: 100, weeklyQuota: 1_000_000 }
 const refusedPage: Failure = { kind: 'refused', status: 410, message: '', hint: null }
 
+/** Its last poll, the first after eight in the morning, got a 429 with a `Retry-After` of a minute. */
+function refused(isShared: boolean): World {
+  const refusedMs = NIGHT + 7 * HOUR
+  const world = new World({
+    ...{ ...plan, ...plans.advanced, startMs: NIGHT + 6 * HOUR, isShared },
+    fails: () => (world.nowMs >= refusedMs ? { kind: 'too_many', retryAfter: '60' } : undefined),
+  })
+  while (world.requests.every(({ atMs }) => atMs < refusedMs)) world.run(world.nowMs + 1000)
+  return world
+}
+
 describe('the last good poll', () => {
   it('is known to the next process, at most a minute old when the first one crashed, while upstream fails', () => {
     const down = { sinceMs: Number.POSITIVE_INFINITY }
@@ -84,13 +95,7 @@ describe('the last good poll', () => {
   it.each([true, false])(
     'is followed by none within a `Retry-After`, in the next process either (shared: %s)',
     (isShared) => {
-      const refusedMs = NIGHT + 7 * HOUR
-      const world = new World({
-        ...{ ...plan, ...plans.advanced, startMs: NIGHT + 6 * HOUR, isShared },
-        fails: () => (world.nowMs >= refusedMs ? { kind: 'too_many', retryAfter: '60' } : undefined),
-      })
-      while (Number(world.requests.at(-1)?.atMs) < refusedMs || world.requests.length === 0)
-        world.run(world.nowMs + 1000)
+      const world = refused(isShared)
       const { length } = world.requests
       const askedUntilMs = Number(world.requests.at(-1)?.atMs) + MINUTE
       for (let restarts = 0; restarts < 5; restarts++) {
@@ -149,13 +154,7 @@ describe('the last good poll', () => {
   })
 
   it('is followed by no poll that is ordered within a `Retry-After`, of the next process either', () => {
-    const refusedMs = NIGHT + 7 * HOUR
-    const world = new World({
-      ...{ ...plan, ...plans.advanced, startMs: NIGHT + 6 * HOUR, isShared: false },
-      fails: () => (world.nowMs >= refusedMs ? { kind: 'too_many', retryAfter: '60' } : undefined),
-    })
-    while (Number(world.requests.at(-1)?.atMs) < refusedMs || world.requests.length === 0)
-      world.run(world.nowMs + 1000)
+    const world = refused(false)
     const { length } = world.requests
     world.crash()
     world.run(world.nowMs + 3000)

@@ -32,6 +32,8 @@ test('a 429 is handled like that of a poll: nothing is sent until its wait is ov
     type: 'commit',
     queued: { purpose: 'gateway', commit: expect.objectContaining({ head }) },
   })
+  const stored = step(state, { type: 'committed', writer: state, nowMs: NOW_MS }, ingestConfig())
+  expect(stored.actions).toContainEqual({ type: 'wake', atMs: NOW_MS + 60_000 })
   expect(actions).toContainEqual(
     expect.objectContaining({ type: 'tally', purpose: 'gateway', result: 'throttled' }),
   )

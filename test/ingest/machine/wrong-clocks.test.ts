@@ -192,7 +192,7 @@ const EMPTY_PAGE: ReadPage = {
   ...{ nextCursor: null, latestCursor: null, hasMore: false },
 }
 
-describe('without a Date, our clock being three hours slow', () => {
+describe('without a Date', () => {
   const without = (): StepContext => {
     const context = contextOf(0)
     context.state.hasDate = false
@@ -205,7 +205,7 @@ describe('without a Date, our clock being three hours slow', () => {
     observePoll(context, { ...EMPTY_PAGE, times: [timeMs], fresh }, MINUTE)
   }
 
-  it('new items of several polls that agree show the present', () => {
+  it('new items of several polls that agree show the present, our clock being three hours slow', () => {
     const context = without()
     for (const seconds of [50, 20, 70, 10, 40]) poll(context, 3 * HOUR - seconds * 1000)
     const aheadMs = presentMs(context) - context.nowMs
