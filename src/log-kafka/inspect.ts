@@ -34,7 +34,7 @@ import {
   topicName,
 } from './topics/topics.ts'
 import { learntTopics } from './writer/code-topics.ts'
-import { committedRows, disagreementOf, readTopicEnds } from './writer/log-end.ts'
+import { committedRows, type Disagreement, disagreementOf, readTopicEnds } from './writer/log-end.ts'
 import { readStateRows } from './writer/writer-state.ts'
 
 /** A setting of a topic that differs from what a bridge would set today. */
@@ -67,7 +67,7 @@ export interface KafkaReport {
   /** Why topics may not be created; null where they may, and without the role `poller`. */
   creation: string | null
   /** The last event by the writer's state, and by the topic of all events, where they differ; null where they agree. */
-  disagreement: { state: number; last: number } | null
+  disagreement: Disagreement | null
   /** The topic of all events where it is missing, though the state of the writer is there; null otherwise. */
   lostEvents: string | null
   /** Settings that the cluster refuses for topics that a bridge would create. Empty without the role `poller`. */
@@ -226,4 +226,9 @@ async function otherSettings(
       return found === value ? [] : [{ topic: resourceName, name, found, expected: value }]
     }),
   )
+}
+
+/** What differs, as a clause for operators. */
+export function disagreementWords({ state, last }: Disagreement): string {
+  return `the state of the writer names event ${state} as the last, but the events end with ${last}`
 }

@@ -6,7 +6,7 @@ import { isoOrNull } from '../../core/dates.ts'
 import { knownFcaCodes, knownNativeCodes } from '../../core/filter/categories.ts'
 import { BridgeError } from '../../errors.ts'
 import { type Absence, countAbsence } from '../../ingest/writer-state/absence.ts'
-import { inspectKafka } from '../../log-kafka/inspect.ts'
+import { disagreementWords, inspectKafka } from '../../log-kafka/inspect.ts'
 import { type KafkaLog, openKafkaLog } from '../../log-kafka/log.ts'
 import { createLogger } from '../../obs/logger.ts'
 import { loadCalendar } from '../../settings/calendar-file.ts'
@@ -116,22 +116,15 @@ async function checkTopics(
     endOnKafkaFault,
   )
   const absent = NEEDED_TOPICS.map((topic) => `${prefix}.${topic}`).filter((name) => missing.includes(name))
-  if (absent.length === 0) {
-    if (disagreement === null) return
-    const { state, last } = disagreement
-    throw new BridgeError(
-      'log_damaged',
-      `the state of the writer names event ${state} as the last, but the events end with ${last}`,
-      { hint: 'Run bridge repair first: it says what is lost, and asks before it changes anything.' },
-    )
+  if (absent.length > 0) {
+    const missed = `there is no log to continue: the cluster has no topic ${absent.join(', ')}`
+    const hint =
+      'Check BRIDGE_TOPIC_PREFIX and BRIDGE_KAFKA_BROKERS; the topics must be mirrored or put back first.'
+    throw new BridgeError('failed', missed, { hint })
   }
-  throw new BridgeError(
-    'failed',
-    `there is no log to continue: the cluster has no topic ${absent.join(', ')}`,
-    {
-      hint: 'Check BRIDGE_TOPIC_PREFIX and BRIDGE_KAFKA_BROKERS; the topics must be mirrored or put back first.',
-    },
-  )
+  if (disagreement === null) return
+  const hint = 'Run bridge repair first: it says what is lost, and asks before it changes anything.'
+  throw new BridgeError('log_damaged', disagreementWords(disagreement), { hint })
 }
 
 /** The result of the work, or `onLate` after `limitMs`. */

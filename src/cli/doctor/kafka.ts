@@ -4,7 +4,13 @@
 import { knownFcaCodes, knownNativeCodes } from '../../core/filter/categories.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import { inspectKafka, type KafkaReport, lowReplication, type OtherSetting } from '../../log-kafka/inspect.ts'
+import {
+  disagreementWords,
+  inspectKafka,
+  type KafkaReport,
+  lowReplication,
+  type OtherSetting,
+} from '../../log-kafka/inspect.ts'
 import { LOST_EVENTS_ADVICE } from '../../log-kafka/repair.ts'
 import { createLogger } from '../../obs/logger.ts'
 import type { KafkaSettings } from '../../settings/kafka.ts'
@@ -55,8 +61,7 @@ export function kafkaFindings(report: KafkaReport, polls: boolean): Finding[] {
     found.push(warn('kafka', what, 'start them; what else fails here may come from that'))
   }
   if (report.disagreement !== null) {
-    const { state, last } = report.disagreement
-    const what = `the state of the writer names event ${state} as the last, but the events end with ${last}`
+    const what = disagreementWords(report.disagreement)
     found.push(fail('topics', what, 'stop every bridge of this prefix and run bridge repair', 'kafka'))
   }
   if (lostEvents !== null) {

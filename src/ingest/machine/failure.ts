@@ -52,7 +52,7 @@ const FAR_RETRY_SHARE_429 = 0.02
 const FAR_FEWEST_RETRIES_429 = 50
 /** A restart takes a second or two: a shorter Retry-After is not stored for the next process. */
 const STORED_ADVICE_MS = 5_000
-/** Of a 429 that polls do not get: the quota has units left. */
+/** What is reported of a 429 that polls do not get: since they are answered, the quota is not spent. */
 const THROTTLED = ['throttled', 'throttle'] as const
 /** Upstream may never be able to answer an old page cursor. */
 const RESTART_EVERY = 3
@@ -68,6 +68,8 @@ interface Consequence {
   /** The verdict on a 429, else null. */
   cause: Cause | null
   waitMs: number
+  /** How much of it upstream asks for. */
+  advisedMs: number
 }
 
 /**
@@ -80,17 +82,16 @@ export function blockAfter(context: StepContext, failure: Failure & Timing, spen
   if (request === null) throw new Error('the poller got a failure, but no request is in flight')
   if (!failure.sent) refund(context, request.purpose, spentMs)
   if (failure.kind === 'too_many') state.pageRefusals = 'none'
-  const { result, cause, waitMs: wantedMs } = consequenceOf(context, failure)
+  const { result, cause, waitMs: wantedMs, advisedMs } = consequenceOf(context, failure)
   const isPaid = !failure.sent || payForRetry(context, wantedMs, cause !== null)
   const waitMs = isPaid ? wantedMs : Math.max(wantedMs, context.config.pacing.meanIntervalMs)
   state.blockedUntilMs = nowMs + waitMs
-  storeAdvice(context, request.purpose, failure)
+  storeAdvice(context, request.purpose, advisedMs)
   reportFailure(context, request.purpose, failure, { result, cause, waitMs })
 }
 
-/** Stores how long a 429 asks to send nothing, where that is long: the next process keeps to it too. */
-function storeAdvice(context: StepContext, purpose: Purpose, failure: Failure & Timing): void {
-  const advisedMs = advisedMsOf(failure, context.nowMs)
+/** Stores how long upstream asks to send nothing, where that is long: the next process keeps to it too. */
+function storeAdvice(context: StepContext, purpose: Purpose, advisedMs: number): void {
   if (advisedMs < STORED_ADVICE_MS) return
   enqueue(context, purpose, { events: [], head: { refusedUntilMs: context.nowMs + advisedMs } })
 }
@@ -117,7 +118,8 @@ export function blockScansAfter(context: StepContext, failure: Failure & Timing,
   }
   state.failedPagesInARow += 1
   const maxMs = Math.max(LONGEST_FAILING_MS, config.pacing.meanIntervalMs)
-  const advisedMs = advisedMsOf(failure, nowMs)
+  const isRefused = failure.kind === 'too_many'
+  const advisedMs = isRefused ? advisedWaitMs(askedWaitMs(failure, nowMs)) : 0
   const waitMs = Math.max(advisedMs, backoffMs(state.failedPagesInARow, { ...FAILING, maxMs }, config.chance))
   state.scansBlockedUntilMs = nowMs + waitMs
   if (advisedMs > 0) {
@@ -125,10 +127,10 @@ export function blockScansAfter(context: StepContext, failure: Failure & Timing,
     // No order and no other request leaves before it is over either.
     state.upstream = 'throttled'
   }
-  storeAdvice(context, request.purpose, failure)
-  const [result, cause] = failure.kind === 'too_many' ? THROTTLED : ([resultOf(failure), null] as const)
+  storeAdvice(context, request.purpose, advisedMs)
+  const [result, cause] = isRefused ? THROTTLED : ([resultOf(failure), null] as const)
   reportFailure(context, request.purpose, failure, { result, cause, waitMs })
-  // Polls wait for as long as upstream asks: not again and again for the same page.
+  // Polls wait as long as upstream asks, so a page that asks for long is not retried soon.
   return payForRetry(context, waitMs, false) && advisedMs <= LONGEST_FAILING_MS
 }
 
@@ -148,13 +150,8 @@ export function onProxied(context: StepContext, outcome: FundOutcome, spentMs: n
   }
   const consequence = judged(context, outcome)
   state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + consequence.waitMs)
-  storeAdvice(context, 'gateway', outcome)
+  storeAdvice(context, 'gateway', consequence.advisedMs)
   reportFailure(context, 'gateway', outcome, consequence)
-}
-
-/** How long a 429 asks to send nothing, ms, where that is plausible for a throttle; else 0. */
-function advisedMsOf(failure: Failure & Timing, nowMs: number): number {
-  return failure.kind === 'too_many' ? advisedWaitMs(askedWaitMs(failure, nowMs)) : 0
 }
 
 /** How long a 429 asks to send nothing, ms; null where it does not say. */
@@ -178,7 +175,7 @@ function reportFailure(
   context: StepContext,
   purpose: Purpose,
   failure: Failure,
-  { result, cause, waitMs }: Consequence,
+  { result, cause, waitMs }: Omit<Consequence, 'advisedMs'>,
 ): void {
   context.actions.push({ type: 'tally', purpose, result, ...(cause !== null && { cause }) })
   context.actions.push({
@@ -230,13 +227,13 @@ function consequenceOf(context: StepContext, failure: Failure & Timing): Consequ
     state.keyRefusalsInARow += 1
     const maxMs = Math.max(LONGEST_UNAUTHORISED_MS, Math.min(RAREST_UNAUTHORISED_MS, lastingMs))
     const waitMs = backoffMs(state.keyRefusalsInARow, { ...UNAUTHORISED, maxMs }, config.chance)
-    return { result: 'client_error', cause: null, waitMs }
+    return { result: 'client_error', cause: null, waitMs, advisedMs: 0 }
   }
   state.upstream = 'failing'
   const usualMs = Math.max(LONGEST_FAILING_MS, config.pacing.meanIntervalMs)
   const maxMs = failure.sent ? Math.max(usualMs, Math.min(RAREST_FAILING_MS, lastingMs)) : LONGEST_UNSENT_MS
   const waitMs = backoffMs(state.failuresInARow, { ...FAILING, maxMs }, config.chance)
-  return { result: resultOf(failure), cause: null, waitMs }
+  return { result: resultOf(failure), cause: null, waitMs, advisedMs: 0 }
 }
 
 /** Classifies a 429 and remembers the verdict in the state. */
@@ -261,7 +258,8 @@ function judged(
   state.upstream = verdict.kind === 'quota' ? 'quota' : 'throttled'
   const result = verdict.kind === 'quota' ? 'quota' : 'throttled'
   const { kind: cause, waitMs, advisedMs } = verdict
-  return { result, cause, waitMs: Math.max(advisedMs, Math.min(waitMs, untilOpeningMs(context))) }
+  const mostMs = Math.min(waitMs, untilOpeningMs(context))
+  return { result, cause, waitMs: Math.max(advisedMs, mostMs), advisedMs }
 }
 
 /**

@@ -218,21 +218,21 @@ export function observeTimes(context: StepContext, times: readonly number[]): vo
       state.newest = { timeMs, seenMs: nowMs + state.skewMs, seenOursMs: nowMs }
   }
   for (const timeMs of contradictionsOf(context, sorted))
-    if (isAhead(timeMs, presentMs(context))) observe(timeMs)
+    if (timeMs !== undefined && isAhead(timeMs, presentMs(context))) observe(timeMs)
   const newest = sorted.find((timeMs) => !isAhead(timeMs, presentMs(context)))
   if (newest !== undefined) observe(newest)
 }
 
 /** Times that the present has surely come to, where no clock is known to be right; of times newest first. */
-function contradictionsOf({ state, nowMs }: StepContext, times: readonly number[]): number[] {
+function contradictionsOf({ state, nowMs }: StepContext, times: readonly number[]): (number | undefined)[] {
   if (!state.hasDate) {
     if (isOursShown(state)) return []
     const leadMs = agreedLeadMs(state.leadsMs)
-    return [...times.slice(CONSENSUS - 1, CONSENSUS), ...(leadMs === undefined ? [] : [nowMs + leadMs])]
+    return [times[CONSENSUS - 1], leadMs === undefined ? undefined : nowMs + leadMs]
   }
   const isKnown = doClocksAgree(state) || rightClock(state) !== null
   if (isKnown || times.length < FEWEST_OF_PAGE) return []
-  return times.slice(times.length >> 1, (times.length >> 1) + 1)
+  return [times[times.length >> 1]]
 }
 
 /**

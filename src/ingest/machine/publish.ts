@@ -204,9 +204,10 @@ export function enqueue(context: StepContext, purpose: Purpose, { head, ...commi
   // A page of a scan may have shown another clock since the last good poll.
   const { refunds, lastGoodPollMs, sightingSkewMs: skewMs, plan } = state
   const right = shownClock(state)
-  const known = { skewMs, ...(right !== null && { right }) }
-  const planned = plan.intervalMs > 0 ? { plannedMs: plan.intervalMs } : {}
-  const lastGood = { atMs: lastGoodPollMs ?? 0, ...known, ...planned }
+  const lastGood = {
+    ...{ atMs: lastGoodPollMs ?? 0, skewMs, ...(right !== null && { right }) },
+    ...(plan.intervalMs > 0 && { plannedMs: plan.intervalMs }),
+  }
   const isHeld = commit.events.length === 0 && (state.scan?.firstHead ?? null) !== null
   const changes = { ...head, ...(lastGoodPollMs !== null && !isHeld && { lastGood }) }
   state.refunds = []

@@ -69,8 +69,14 @@ export async function readTopicEnds(
   }
 }
 
-/** The last event by the state and by the topic of all events, where they differ; null where they agree. */
-export function disagreementOf({ state, last }: TopicEnds): { state: number; last: number } | null {
+/** The last event by the state and by the topic of all events, where they differ. */
+export interface Disagreement {
+  state: number
+  last: number
+}
+
+/** How the two ends differ; null where they agree. */
+export function disagreementOf({ state, last }: TopicEnds): Disagreement | null {
   const named = state?.sequence ?? 0
   return last === null || last === named ? null : { state: named, last }
 }
