@@ -2,7 +2,8 @@
  * Does to a real log what a simulated world did to its own, and compares: the state that each claim reads, the state after
  * each commit, the revisions that the poller looks up, in the end every event and rejected item. Where all are equal, the
  * poller would have done the same on the real log. Where the real log does not answer in time, the replay does what the
- * poller does: it claims again, reads what is stored, and repeats what is not.
+ * poller does: it claims again, reads what is stored, and repeats what is not. Writes of the state alone are merged
+ * (`merging-writer.ts`), except before a claim, a death or a lost commit.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -14,6 +15,7 @@ import type { WriterState } from '../../../../src/ingest/writer-state/rows.ts'
 import { rejectedHash } from '../../../../src/log/events.ts'
 import type { FaultHooks } from '../../../../src/log/fault-hooks.ts'
 import { newestRejected } from '../../newest-rejected.ts'
+import { MergingWriter } from './merging-writer.ts'
 import type { LogOperation, RecordedWorld } from './operations.ts'
 import type { RealLog } from './real-log.ts'
 
@@ -45,11 +47,18 @@ export async function replay(world: RecordedWorld, real: RealLog): Promise<Repla
   return result(difference === null ? null : `at the end: ${difference}`)
 }
 
+/** Asks a writer for something. */
+type Write<T = unknown> = (writer: PollerWriter) => Promise<T>
+
 /** The progress of one replay. */
 class Replay {
   readonly #world: RecordedWorld
   readonly #real: RealLog
   #writer: PollerWriter | null = null
+  #merging: MergingWriter | null = null
+  /** What the log holds, and the writes since. */
+  #stored: WriterState | null = null
+  #unstored: Write[] = []
   #notYetReplicated: NotYetReplicated
   /** A commit that was sent and has not ended. */
   #sent: PollerCommit | null = null
@@ -105,6 +114,7 @@ class Replay {
   async #claim(after: WriterState, rejected: number): Promise<string | null> {
     const { log } = this.#real
     const writer = await this.#newWriter()
+    this.#holdsAllOf(writer)
     const { epoch, sequence } = writer.state.head
     const expected = this.#world.rejected.slice(0, rejected).map(({ raw }) => rejectedHash(raw))
     return (
@@ -121,9 +131,11 @@ class Replay {
     for (let tries = 1; ; tries++) {
       try {
         const { log } = this.#real
-        const writer = new PollerWriter(await log.claim(await log.campaign(signal), signal))
+        const merging = new MergingWriter(await log.claim(await log.campaign(signal), signal))
+        const writer = new PollerWriter(merging)
         const { epoch, sequence } = writer.state.head
         this.#writer = writer
+        this.#merging = merging
         this.#epoch ??= epoch
         this.#notYetReplicated = new NotYetReplicated(this.#real.archive)
         await this.#real.caughtUp(sequence, epoch)
@@ -135,17 +147,32 @@ class Replay {
   }
 
   /** Writes what the world wrote and got an answer to. */
-  async #surely<T>(write: (writer: PollerWriter) => Promise<T>): Promise<T | null> {
+  async #surely<T>(write: Write<T>): Promise<T | null> {
+    this.#unstored.push(write)
     for (let tries = 1; ; tries++) {
-      const before = this.#claimed.state
       try {
-        return await write(this.#claimed)
+        if (tries > 1) for (const earlier of this.#unstored.slice(0, -1)) await earlier(this.#claimed)
+        const written = await write(this.#claimed)
+        if (this.#merging?.written) this.#holdsAllOf(this.#claimed)
+        return written
       } catch (error) {
         this.#endure(error, tries)
-        const { state } = await this.#newWriter()
-        if (stateDiffers(state, before) !== null) return null
+        const writer = await this.#newWriter()
+        if (this.#stored === null || stateDiffers(writer.state, this.#stored) === null) continue
+        this.#holdsAllOf(writer)
+        return null
       }
     }
+  }
+
+  /** Writes the state that waits to be merged. */
+  async #flush(): Promise<void> {
+    if (this.#unstored.length > 0) await this.#surely(async () => this.#merging?.flush())
+  }
+
+  #holdsAllOf({ state }: PollerWriter): void {
+    this.#stored = state
+    this.#unstored = []
   }
 
   /** @throws the error, where it is not an outage or the log has been away for too long */
@@ -178,6 +205,7 @@ class Replay {
 
   /** Sends the commit that is to be lost, if there is one, and breaks it off before it is stored. */
   async #cutOff(dies: boolean): Promise<string | null> {
+    await this.#flush()
     if (this.#sent === null) return null
     const { losing } = this.#real
     const place = losing[this.#lost++ % losing.length] ?? 'beforeCommit'
@@ -192,7 +220,9 @@ class Replay {
   ): Promise<string | null> {
     const commit = this.#sent
     this.#sent = null
-    if (commit === null) throw new Error('no commit is to be lost')
+    if (commit === null || this.#merging === null) throw new Error('no commit is to be lost')
+    await this.#flush()
+    this.#merging.merges = false
     const hooks: FaultHooks = this.#real.faultHooks
     const { [place]: ofTheLog } = hooks
     hooks[place] = () => {
