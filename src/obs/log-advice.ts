@@ -60,6 +60,7 @@ export const logAdvice = {
   'page_scan.postponed':
     'Nothing to do. Where it lasts an open gap tells what is missing: `gapId`, or that of `gap.opened`.',
   'page_scan.warned': 'Read `warnings`; tell the provider of upstream if they repeat.',
+  'poll.cursor_dead': 'Nothing to do; tell the provider of upstream if it repeats.',
   'poll.done': 'Nothing to do, but read `warnings` where it has them.',
   'poll.overflow_ignored': 'Nothing to do; tell the provider of upstream if it repeats.',
   'polling.paused': '`bridge status` says who and why; `bridge admin resume` ends it.',

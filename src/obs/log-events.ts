@@ -152,6 +152,8 @@ export const logEvents = {
     'Reading several pages of the upstream list was interrupted; `reason` says why. It is tried again later.',
   'page_scan.warned':
     'A page of the upstream list came with warnings, or with parts above a limit that were ignored; `warnings` names them.',
+  'poll.cursor_dead':
+    'The upstream still accepted the cursor of the polls, but listed nothing behind it any more, while a poll by date found newer items. The cursor of that poll is used from now on, and nothing is missing.',
   'poll.done':
     'A poll of the upstream succeeded; `items` is the number of items it returned. One without news is logged at debug, but for the first one and one after a failure.',
   'poll.overflow_ignored':

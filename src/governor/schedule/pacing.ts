@@ -6,7 +6,8 @@ import type { Calendar } from '../../core/calendar/calendar.ts'
 import { HOUR_MS, SECOND_MS, WEEK_MS } from '../../core/durations.ts'
 import type { PlanLimits } from '../../core/plans.ts'
 import type { Purpose } from '../../core/purpose.ts'
-import { createForecaster } from '../arrivals/forecast.ts'
+import { createForecaster, itemsUntil } from '../arrivals/forecast.ts'
+import type { Profile } from '../arrivals/profile.ts'
 import type { QuotaReset } from '../quota/ledger.ts'
 import { ledgerWithout, quotaAt, spentOn, spentSince } from '../quota/ledger.ts'
 import type { Ledger } from '../quota/time-buckets.ts'
@@ -125,6 +126,9 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar) {
         pollsUntilReset: pollsWithin(quota, input, resetMs - nowMs),
       }
     },
+    /** Items that usually come between two moments of upstream's clock, ms since 1970. */
+    expectedItems: (profile: Profile, fromMs: number, toMs: number): number =>
+      itemsUntil(forecaster(profile, fromMs, toMs), toMs),
     /** True if any request can be paid. */
     mayRequest,
     /** True if a new leader may poll at once, before the interval since the last poll is over. */

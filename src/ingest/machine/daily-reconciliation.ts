@@ -124,6 +124,19 @@ export function isTooLong(context: StepContext, { kind, pages }: PageScan): bool
   return kind === 'daily_reconciliation' && pages >= (context.config.dayWalks?.mostUnits ?? 0)
 }
 
+/**
+ * True where a reconciliation of a whole range has met less than half of the items that are known of it: the list is being
+ * built anew.
+ */
+export function isShortOfDay({ state, config }: StepContext, { kind, day, guids }: PageScan): boolean {
+  const { days, countedFromMs } = state.head
+  if (kind !== 'daily_reconciliation' || day === null || day.isResumed || countedFromMs === null) return false
+  const range = reconciledRange(config.calendar, day.date, countedFromMs)
+  // Items of before the start may be counted on its day.
+  if (range === null || range.fromMs === countedFromMs) return false
+  return 2 * guids.size < itemsBetween(days, range.after, day.date)
+}
+
 /** True when that business day may be reconciled. */
 export function isReconciliationDue(calendar: Calendar, date: string, presentMs: number): boolean {
   const window = calendar.releaseWindow(date)

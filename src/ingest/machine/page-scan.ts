@@ -9,7 +9,7 @@ import type { Pacing } from '../../governor/schedule/pacing.ts'
 import { COMMIT_LIMIT, type RejectedItem } from '../../log/events.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import { learnFromFill } from './arrival-learning.ts'
-import { isTooLong } from './daily-reconciliation.ts'
+import { isShortOfDay, isTooLong } from './daily-reconciliation.ts'
 import { blockScansAfter, unblockScans } from './failure.ts'
 import { GAP_RETRY_MS, isAstray, LONGEST_GAP_RETRY_MS, OVER_BUDGET_GAP_RETRY_MS } from './postpone.ts'
 import {
@@ -150,9 +150,10 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   const grown = withPage(scan, page)
   context.state.scan = grown
   if (page.nextCursor === null) {
-    return isAstray(grown)
-      ? postpone(context, grown, 'the scan did not meet the items of the poll that it completes')
-      : complete(context, grown)
+    const doubt = doubtAbout(context, grown, scan, page)
+    return doubt === null
+      ? complete(context, grown)
+      : postpone(context, { ...grown, pageCursor: null }, doubt)
   }
   const fault = faultOf(scan, grown, page)
   if (fault !== null) return postpone(context, { ...grown, pageCursor: null }, fault)
@@ -211,6 +212,25 @@ function withPage(scan: PageScan, page: ReadPage): PageScan {
 /** Upstream's bounds have whole seconds and ours are widened to them, so both sides allow a second more. */
 function isInRange({ fromMs, toMs }: PageScan, timeMs: number): boolean {
   return timeMs >= fromMs - 1000 && (toMs === null || timeMs <= toMs + 2000)
+}
+
+/**
+ * Why the last page does not show that the scan has read its range to the end; null where it does. The list may be empty for a
+ * while, and a page cursor that has waited may have expired: upstream answers both as it answers a range without items.
+ */
+function doubtAbout(context: StepContext, scan: PageScan, before: PageScan, page: ReadPage): string | null {
+  if (isAstray(scan)) return 'the scan did not meet the items of the poll that it completes'
+  const hasWaited = before.pageCursor !== null && (before.pages === 0 || before.failures > 0)
+  if (hasWaited && page.count === 0) return 'nothing came behind a page cursor that had waited'
+  if (isShortOfDay(context, scan)) return 'the list has less than half of what is known of the day'
+  if (isEmptyOverflow(context, scan)) return 'the list has no item of a range that had more than a page'
+  return null
+}
+
+/** True where a scan of a whole gap meets no item at all, although the page of a poll had too many to show. */
+function isEmptyOverflow({ state }: StepContext, { gapId, kind, guids }: PageScan): boolean {
+  const gap = state.head.openGaps.find(({ id }) => id === gapId)
+  return kind === 'gap_retry' && guids.size === 0 && gap?.hasItems === true
 }
 
 /** Why this page shows that the scan cannot continue; null where it can. */

@@ -3,6 +3,7 @@
  * rejects or repeats. If a full page left items out, a fill starts: it reads the missing items page by page.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
+import { lagOf } from '../../governor/arrivals/learning.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Failure } from '../../upstream/outcome.ts'
 import type { Head } from '../writer-state/head.ts'
@@ -12,13 +13,13 @@ import { rescanAfterPoll } from './burst.ts'
 import { blockAfter, unblock } from './failure.ts'
 import { COVER_MARGIN_MS, takeFirstCursor } from './first-start.ts'
 import { correctNextPoll, isOtherClock, planNextPoll } from './next-poll.ts'
+import { fillStart, isKnownOverflow, isRepeated, overflows, plausibleTimes } from './overflow.ts'
 import { addFetched, overflowCause, startScan, takeShared } from './page-scan.ts'
-import { earliestPresentMs, isAhead, presentMs } from './present.ts'
+import { earliestPresentMs, skewsMs, upstreamTimesOf } from './present.ts'
 import { enqueue, newGap, publish } from './publish.ts'
 import { aheadPollOf, endBeforePresentMs, headOfCursor, upperBoundMs, usableCursor } from './stamped-ahead.ts'
 import type { FetchedItem, IngestState, PageOutcome, ReadPage, StepContext } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
-import { upstreamTimesOf } from './upstream-clock.ts'
 
 /** Cursors remembered to detect a loop. */
 const CURSORS_KEPT = 500
@@ -27,6 +28,9 @@ const MOST_REFUSALS = 2
 
 /** After so long without a good poll one is made without the cursor, and again whenever that time has doubled. */
 const PROBE_AFTER_MS = HOUR_MS
+
+/** Polls by cursor that list nothing while so many items are expected are followed by one by date: the cursor may be dead. */
+const ITEMS_EXPECTED = 10
 
 /** The 401 or 403 in a row after which one request is made without the cursor: upstream may mean the cursor. */
 export const PROBED_KEY_REFUSAL = 2
@@ -70,7 +74,7 @@ function pollQuery(context: StepContext): UpstreamListQuery {
   const query: UpstreamListQuery = { pageSize: context.config.pageSize }
   if (cursorRefused) return query
   const how = aheadPollOf(context)
-  const isRest = how === 'by_cursor' && endedEarly
+  const isRest = how === 'by_cursor' && (endedEarly || isCheckDue(context))
   if (cursor !== null && how === 'by_cursor' && !isRest) return { ...query, sinceCursor: cursor }
   const toMs = upperBoundMs(context, how)
   if (lastCleanPollMs === null || (latestTimeMs === 0 && toMs === undefined)) return query
@@ -79,6 +83,50 @@ function pollQuery(context: StepContext): UpstreamListQuery {
   const newestMs = Math.min(seenToMs, toMs ?? seenToMs)
   const marginMs = isRest ? COVER_MARGIN_MS : FILL_MARGIN_MS
   return { ...query, fromMs: newestMs - marginMs, ...(toMs !== undefined && { toMs }) }
+}
+
+/**
+ * True where a poll by date is to show whether the cursor still leads to new items: polls by cursor have listed nothing while
+ * many were expected, or while a page scan has published newer ones than the cursor's page had.
+ */
+function isCheckDue(context: StepContext): boolean {
+  const { cursorSeenMs, head, plan, profile, upstream } = context.state
+  if (upstream !== 'ok' || cursorSeenMs === null) return false
+  const quietMs = context.nowMs - cursorSeenMs
+  // At least every second poll goes by cursor: items of any time may be listed behind it.
+  if (quietMs < Math.max(MINUTE_MS, 1.5 * plan.intervalMs)) return false
+  if (head.cursorTimeMs !== null && head.latestTimeMs > head.cursorTimeMs + MINUTE_MS) return true
+  const shownMs = context.nowMs + skewsMs(context.state)[0] - lagOf(profile)
+  const fromMs = shownMs - Math.min(quietMs, DAY_MS)
+  return context.config.pacing.expectedItems(profile, fromMs, shownMs) >= ITEMS_EXPECTED
+}
+
+/** True where a page by date lists what polls by cursor should have listed: items of before the last of them. */
+function isCursorDead({ state }: StepContext, { times }: ReadPage, lastCleanMs: number): boolean {
+  const { cursorTimeMs } = state.head
+  const shownMs = lastCleanMs - lagOf(state.profile) - MINUTE_MS
+  return times.some((timeMs) => timeMs > (cursorTimeMs ?? timeMs) + MINUTE_MS && timeMs < shownMs)
+}
+
+/**
+ * The cursor of the page that may be used. A page by date that was asked for in place of one by cursor gives one only where
+ * the present one is dead: behind that, items of any time are listed.
+ */
+function cursorOfPage(
+  context: StepContext,
+  { query, page, lastCleanMs }: Pick<Polled, 'query' | 'page' | 'lastCleanMs'>,
+  { usable, isCheck }: { usable: string | null; isCheck: boolean },
+): string | null {
+  const { state, nowMs } = context
+  if (query.sinceCursor === undefined || page.count > 0) state.cursorSeenMs = nowMs
+  state.cursorSeenMs ??= nowMs
+  if (!isCheck) return usable
+  if (!isCursorDead(context, page, lastCleanMs)) return null
+  const fields = {
+    reason: 'polls by cursor did not list what a poll by date lists; its cursor is used from now on',
+  }
+  context.actions.push({ type: 'report', level: 'warn', event: 'poll.cursor_dead', fields })
+  return usable
 }
 
 /** The time since a good poll, by our clock, ms; 0 where there was none. Also right where the clock that dated it was not. */
@@ -108,7 +156,10 @@ export function answerPoll(
   const purpose = state.cursorRefused ? 'probe' : 'poll'
   context.actions.push({ type: 'tally', purpose, result: page.fresh.length > 0 ? 'new' : 'empty' })
   const isFirst = lastGoodPollMs === null || state.head.lastCleanPollMs === null
-  const pageCursor = usableCursor(context, page, {
+  const isByCursor =
+    aheadPollOf(context) === 'by_cursor' && state.head.cursor !== null && !state.cursorRefused
+  const isCheck = isByCursor && query.sinceCursor === undefined && !state.endedEarly
+  const usable = usableCursor(context, page, {
     sinceMs: isFirst ? null : sinceMs(context, lastGoodPollMs),
     isByDate: query.toMs !== undefined,
     isRepeated: isRepeated(context, query, page),
@@ -116,6 +167,7 @@ export function answerPoll(
   const { earliestMs, latestMs } = upstreamTimesOf(state, answer)
   const beganMs = earliestMs - Math.max(0, answer.endedMs - answer.startedMs)
   const lastCleanMs = lastCleanOf(context, beganMs, { lastGoodPollMs, sightingSkewMs })
+  const pageCursor = cursorOfPage(context, { query, page, lastCleanMs }, { usable, isCheck })
   const endMs = endBeforePresentMs(context, query)
   const startMs = endMs === null ? beganMs : Math.max(lastCleanMs, Math.min(beganMs, endMs))
   const hasOtherClock = isOtherClock(context)
@@ -206,6 +258,8 @@ function retryPoll(
   const failingSinceMs = state.failingSinceMs ?? context.nowMs
   blockAfter(context, failure, spentMs)
   state.request = null
+  // A list that refuses dates is not asked by date at every second poll.
+  if (query.sinceCursor === undefined) state.cursorSeenMs = context.nowMs + HOUR_MS
   const mayBeAboutQuery = failure.sent && failure.kind !== 'too_many'
   if (!mayBeAboutQuery) {
     // The throttle or the connection: the same request is made again.
@@ -250,7 +304,8 @@ function takeNewCursor(context: StepContext, polled: Polled): void {
   context.state.refusedInARow += 1
   const cursor = context.state.refusedInARow > MOST_REFUSALS ? null : pageCursor
   remember(context, cursor)
-  const fromMs = Math.min(lastCleanMs, startMs) - FILL_MARGIN_MS
+  // A list that stood still has answered clean polls since its newest item.
+  const fromMs = Math.min(lastCleanMs, startMs, head.cursorTimeMs ?? startMs) - FILL_MARGIN_MS
   const gap = newGap(context, 'cursor_refused', { fromMs, toMs: coveredToMs })
   // The page goes back beyond the gap: it may show later contents of older items, and items of before the stream.
   const ours = page.fresh.filter((item) => isOfStream(item, head, startMs))
@@ -318,67 +373,6 @@ function takeItems(context: StepContext, polled: Polled): void {
     // No gap covers a page of several commits: after a crash between them the same cursor is polled again.
     publish(context, { purpose: 'poll', items: fetched, rejected: page.rejected, last: first })
   } else context.state.head = { ...head, lastCleanPollMs: startMs }
-}
-
-/**
- * True when the answer may have left new items out: it says so, or its page is full. A poll by date shows it by a next page
- * behind new items.
- */
-function overflows({ config }: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
-  if (query.sinceCursor !== undefined) return page.hasMore === true || page.count >= config.pageSize
-  return page.fresh.length > 0 && page.nextCursor !== null
-}
-
-/**
- * True for a page behind the cursor that has nothing but known items: it may come from a cache. The fill of an overflowing
- * page reads what a cache hides.
- */
-function isRepeated(context: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
-  const hasNothingNew = page.fresh.length + page.rejected.length === 0
-  return (
-    query.sinceCursor !== undefined && page.count > 0 && hasNothingNew && !overflows(context, query, page)
-  )
-}
-
-/**
- * True when two polls in a row overflow without any unknown item: the fill of the first has read everything, so another
- * one would find nothing. Counts such polls.
- */
-function isKnownOverflow(context: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
-  const { state } = context
-  const hasNothingNew = page.fresh.length + page.rejected.length === 0
-  state.knownOverflows = overflows(context, query, page) && hasNothingNew ? state.knownOverflows + 1 : 0
-  if (state.knownOverflows < 2) return false
-  context.actions.push({
-    type: 'report',
-    level: 'warn',
-    event: 'poll.overflow_ignored',
-    fields: { reason: 'upstream reports more items again, but every item of the page is already published' },
-  })
-  return true
-}
-
-/**
- * Where a fill begins, before its margin: at the earliest of the last clean poll, the newest published item, the oldest item of
- * the page and that of the cursor, because no single clock is reliable, and a cursor that was kept may hide late items behind
- * what it lists. At most a day before the last clean poll, or before the middle one of these items where it is older than that
- * poll: then upstream's items follow another clock.
- */
-function fillStart(context: StepContext, { query, page, lastCleanMs }: Polled): number {
-  const { latestTimeMs, cursorTimeMs } = context.state.head
-  const times = plausibleTimes(context, page)
-  const known = latestTimeMs === 0 ? times : [latestTimeMs, ...times]
-  const middleMs = known.toSorted((one, other) => one - other)[known.length >> 1] ?? lastCleanMs
-  // Before the first item of the stream the cursor is that of older ones.
-  const cursorMs = query.sinceCursor === undefined || latestTimeMs === 0 ? null : cursorTimeMs
-  const earliestMs = Math.min(lastCleanMs, cursorMs ?? lastCleanMs, ...known)
-  return Math.max(earliestMs, Math.min(lastCleanMs, middleMs) - DAY_MS)
-}
-
-/** Times of the page's items, without those that are stamped ahead. */
-function plausibleTimes(context: StepContext, { times }: ReadPage): number[] {
-  const present = presentMs(context)
-  return times.filter((timeMs) => !isAhead(timeMs, present))
 }
 
 function remember({ state }: StepContext, cursor: string | null): void {

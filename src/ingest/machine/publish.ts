@@ -23,9 +23,9 @@ import {
   presentMs,
   shownClock,
   surePresentMs,
+  upstreamNowMs,
 } from './present.ts'
 import type { FetchedItem, StepContext } from './state.ts'
-import { upstreamNowMs } from './upstream-clock.ts'
 
 /**
  * Most characters of items in one commit, unless one item has more: storing them holds the event loop. A usual day of items

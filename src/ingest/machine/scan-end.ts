@@ -76,7 +76,8 @@ function coveredBy({ fromMs, coveredToMs: toMs }: PageScan): UpstreamRange {
 
 /** Publishes what a fill has fetched so far behind a new open gap; the poll cursor moves on with the same commit. */
 export function publishUnfinished(context: StepContext, scan: PageScan, retryAtMs: number): void {
-  const gap = goingOn({ ...newGap(context, scan.cause, coveredBy(scan)), retryAtMs }, scan)
+  const hasItems = scan.mustMeet.length > 0 && ({ hasItems: true } as const)
+  const gap = goingOn({ ...newGap(context, scan.cause, coveredBy(scan)), ...hasItems, retryAtMs }, scan)
   publishBehindGap(context, scan, gap, scan.firstHead ?? {})
   const published = scan.fetched.length
   context.state.scan = { ...scan, gapId: gap.id, fetched: [], rejected: [], published, firstHead: null }
@@ -111,7 +112,8 @@ function publishGap(context: StepContext, scan: PageScan, gap: OpenGap): void {
   const { openGaps } = context.state.head
   const found = leftOutByPoll(scan)
   if (scan.kind === 'gap_retry' && scan.toMs !== null && scan.toMs < timesOf(gap).toMs) {
-    const rest = { ...fromFirstPage(gap), found: gap.found + found, doneToMs: scan.toMs, attempts: 0 }
+    const { hasItems: _, ...whole } = fromFirstPage(gap)
+    const rest = { ...whole, found: gap.found + found, doneToMs: scan.toMs, attempts: 0 }
     const last = { openGaps: openGaps.map((open) => (open.id === gap.id ? rest : open)) }
     return publish(context, { ...fetchedBy(scan), last })
   }

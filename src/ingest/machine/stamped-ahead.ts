@@ -41,12 +41,16 @@ export type AheadPoll =
   /** Within both dates until their time comes: items that are stamped ahead fill half of the page. */
   | 'by_date'
 
-/** How the next poll asks. */
+/**
+ * How the next poll asks. After failures it first shows the present: one for a new cursor may end before it, and the request
+ * for the rest may be refused again.
+ */
 export function aheadPollOf(context: StepContext): AheadPoll {
-  const { itemsSinceCursor } = context.state
+  const { itemsSinceCursor, upstream } = context.state
   const half = context.config.pageSize / 2
   if (stillAhead(context).length >= half) return 'by_date'
-  return itemsSinceCursor >= half ? 'for_new_cursor' : 'by_cursor'
+  if (itemsSinceCursor < half) return 'by_cursor'
+  return upstream !== 'ok' && isForWhatIsOver(context) ? 'by_cursor' : 'for_new_cursor'
 }
 
 /**
@@ -71,19 +75,22 @@ export function usableCursor(
   return isUsable ? page.latestCursor : null
 }
 
-/**
- * The latest time that a poll by date asks for, ms since 1970; undefined while no item is stamped ahead. Where our clock and
- * `Date` are a little apart, or items are stamped a little ahead of both, a poll for a new cursor asks only for what is surely
- * over: a later item might be stamped ahead, and then no page would give a cursor while items come.
- */
+/** The latest time that a poll by date asks for, ms since 1970; undefined while no item is stamped ahead. */
 export function upperBoundMs(context: StepContext, how: AheadPoll): number | undefined {
+  if (how === 'for_new_cursor' && isForWhatIsOver(context))
+    return earliestPresentMs(context) - CURSOR_MARGIN_MS
+  return stillAhead(context).length > 0 ? latestPresentMs(context) + MARGIN_MS : undefined
+}
+
+/**
+ * True where a poll for a new cursor asks only for what is surely over: our clock and `Date` are a little apart, or items are
+ * stamped a little ahead of both. A later item might be stamped ahead, and then no page would give a cursor while items come.
+ */
+function isForWhatIsOver(context: StepContext): boolean {
   const latestMs = latestPresentMs(context)
-  const earliestMs = earliestPresentMs(context)
   const isLittleAhead = context.state.aheadMs.some((timeMs) => timeMs < latestMs + LITTLE_AHEAD_MS)
-  const isUnsure = isLittleAhead || latestMs - earliestMs > CURSOR_MARGIN_MS
-  if (how === 'for_new_cursor' && doClocksAgree(context.state) && isUnsure)
-    return earliestMs - CURSOR_MARGIN_MS
-  return stillAhead(context).length > 0 ? latestMs + MARGIN_MS : undefined
+  const isUnsure = isLittleAhead || latestMs - earliestPresentMs(context) > CURSOR_MARGIN_MS
+  return doClocksAgree(context.state) && isUnsure
 }
 
 /**

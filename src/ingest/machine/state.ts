@@ -207,6 +207,8 @@ export interface IngestState {
   cursorRefused: boolean
   /** When a request without the cursor was last made instead of a poll that fails, our clock; 0 before. */
   probedMs: number
+  /** When a poll by cursor last listed anything, or one by date asked in its place, our clock; null before the first poll. */
+  cursorSeenMs: number | null
   backfillRetryMs: number
   /** Failed tries of the backfill in a row. */
   backfillFailures: number
@@ -313,12 +315,7 @@ export type PollerAction =
   | { type: 'release' }
   /** `cause` is the verdict on a 429, absent after any other outcome. */
   | { type: 'tally'; purpose: Purpose; result: PollResult; cause?: Cause }
-  | {
-      type: 'report'
-      level: 'debug' | 'info' | 'warn' | 'error'
-      event: LogEvent
-      fields: LogFields
-    }
+  | { type: 'report'; level: 'debug' | 'info' | 'warn' | 'error'; event: LogEvent; fields: LogFields }
 
 /** A call of `step`: the draft of the next state and the actions so far. Handlers replace its fields and never mutate their values. */
 export interface StepContext {
@@ -378,6 +375,7 @@ export function initialState(): IngestState {
     holds: { pause: null, outage: null },
     cursorRefused: false,
     probedMs: 0,
+    cursorSeenMs: null,
     backfillRetryMs: 0,
     backfillFailures: 0,
     upstream: 'waiting',

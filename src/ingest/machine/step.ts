@@ -14,7 +14,7 @@ import { planNextPoll, situationOf } from './next-poll.ts'
 import { obey } from './orders.ts'
 import { answerScan, wakeScan } from './page-scan.ts'
 import { answerPoll } from './poll.ts'
-import { clocksOf, sightingsOf } from './present.ts'
+import { clocksOf, observeClock, sightingsOf } from './present.ts'
 import { enqueue } from './publish.ts'
 import { compareQuota } from './quota-drift.ts'
 import { keepBackfillPage } from './scan-end.ts'
@@ -28,7 +28,6 @@ import type {
   StepContext,
 } from './state.ts'
 import { initialState, UNTAUGHT } from './state.ts'
-import { observeClock } from './upstream-clock.ts'
 
 /** Waits after a failed write to the log: a second, doubling up to five minutes, because every try costs a unit. */
 const BROKEN = { baseMs: 1000, factor: 2, maxMs: 5 * 60_000, jitter: 0.1 }

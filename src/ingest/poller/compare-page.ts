@@ -4,6 +4,7 @@ import { isoMillis } from '../../core/dates.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
 import { inSlices } from '../../lifecycle/slices.ts'
 import type { Logger } from '../../obs/logger.ts'
+import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Page } from '../../upstream/page.ts'
 import type { ReadPage } from '../machine/state.ts'
 import type { Head } from '../writer-state/head.ts'
@@ -23,14 +24,20 @@ export interface PageParts {
   logger: Logger
 }
 
-/** The page, read in slices that leave the event loop free. `nowMs`: our clock, ms since 1970. */
+/** A page and the request that brought it. `nowMs`: our clock, ms since 1970. */
+export interface AnsweredPage {
+  page: Page
+  query: UpstreamListQuery
+  nowMs: number
+  journey: string
+}
+
+/** The page, read in slices that leave the event loop free. What is listed behind a poll cursor is new, however old its time. */
 export async function comparePage(
   { archive, claimed, rejected, notYetReplicated, clock, logger }: PageParts,
-  page: Page,
-  nowMs: number,
-  journey: string,
+  { page, query, nowMs, journey }: AnsweredPage,
 ): Promise<ReadPage> {
-  const throughMs = beyondRetentionMs(archive, claimed, nowMs)
+  const throughMs = query.sinceCursor === undefined ? beyondRetentionMs(archive, claimed, nowMs) : null
   let count = 0
   const isBeyondRetention = (timeMs: number): boolean => {
     if (throughMs === null || timeMs > throughMs) return false

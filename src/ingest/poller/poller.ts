@@ -26,12 +26,13 @@ import type {
   PageOutcome,
   PollerAction,
   QueuedCommit,
+  ReadPage,
 } from '../machine/state.ts'
 import { initialState } from '../machine/state.ts'
 import { step } from '../machine/step.ts'
 import type { Head } from '../writer-state/head.ts'
 import { PollerWriter } from '../writer-state/poller-writer.ts'
-import { comparePage, type PageParts } from './compare-page.ts'
+import { type AnsweredPage, comparePage } from './compare-page.ts'
 import type { Observer } from './ingest-metrics.ts'
 import { NotYetReplicated } from './not-yet-replicated.ts'
 import { REJECTED_KEPT, RejectedTexts } from './rejected-texts.ts'
@@ -320,7 +321,7 @@ export class Poller {
         const journey = requestJourney(this.#state, purpose, outcome, nowMs, observer.trace())
         const answer: PageOutcome =
           outcome.kind === 'ok'
-            ? { ...outcome, value: await comparePage(this.#pageParts(), outcome.value, nowMs, journey) }
+            ? { ...outcome, value: await this.#compared({ page: outcome.value, query, nowMs, journey }) }
             : outcome
         observer.answered(answer)
         const { ledger } = writer.state
@@ -331,9 +332,9 @@ export class Poller {
     })
   }
 
-  #pageParts(): PageParts {
+  #compared(answered: AnsweredPage): Promise<ReadPage> {
     const known = { rejected: this.#rejected, notYetReplicated: this.#notYetReplicated }
-    return { ...this.#parts, ...known, claimed: this.#claimed }
+    return comparePage({ ...this.#parts, ...known, claimed: this.#claimed }, answered)
   }
 
   #commit(queued: QueuedCommit): void {

@@ -10,7 +10,7 @@ const orderTest = (title: string) => ({ file: 'test/ingest/orders.test.ts', titl
 export const ingestMutants: readonly Mutant[] = [
   {
     name: 'full-page-not-filled',
-    file: machine('poll'),
+    file: machine('overflow'),
     before: 'return page.hasMore === true || page.count >= config.pageSize',
     after: 'return page.hasMore === true',
     breaks: 'A full page may hide items even if upstream does not say so: a fill or an open gap follows.',
@@ -21,7 +21,7 @@ export const ingestMutants: readonly Mutant[] = [
   },
   {
     name: 'has-more-not-filled',
-    file: machine('poll'),
+    file: machine('overflow'),
     before: 'return page.hasMore === true || page.count >= config.pageSize',
     after: 'return page.count >= config.pageSize',
     breaks: 'Every `hasMore` is followed by a fill or an open gap.',

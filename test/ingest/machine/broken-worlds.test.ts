@@ -1,11 +1,25 @@
 /** Tests the poller in worlds that break an assumption; many more: `npm run campaign -- --broken 50`. */
 import { describe, expect, it } from 'vitest'
+import { seededChance } from '../../../src/core/chance.ts'
 import { type PlanName, planNames, plans } from '../../../src/core/plans.ts'
+import type { UpstreamListQuery } from '../../../src/upstream/list-parameters.ts'
+import { classifyStatus } from '../../../src/upstream/outcome.ts'
+import type { Page } from '../../../src/upstream/page.ts'
 import { type Assumption, assumptions } from '../../support/worlds/broken/assumptions.ts'
 import { playBroken } from '../../support/worlds/broken/broken-world.ts'
+import { type FreeItem, FreeUpstream } from '../../support/worlds/broken/free-upstream.ts'
+import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
 
-function expectWhole(plan: PlanName, broken: readonly Assumption[]): void {
-  const verdict = playBroken({ plan, broken, seed: 1 })
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const SEVEN = Date.parse('2026-01-06T07:00:00Z')
+/** Plans with and without a daily reconciliation. */
+const BOTH = ['free', 'lite'] as const
+const UNAVAILABLE = classifyStatus(503, null, '')
+
+function expectWhole(plan: PlanName, broken: readonly Assumption[], seed = 1): void {
+  const verdict = playBroken({ plan, broken, seed })
   expect(verdict.broken).toEqual([])
   expect(verdict.listed).toBeGreaterThan(200)
   expect(verdict.polls).toBeGreaterThan(plans[plan].weeklyQuota / 10)
@@ -20,4 +34,221 @@ describe('nothing is lost, doubled or held up', () => {
   it.each(planNames)('on the plan %s where two assumptions are untrue', (plan) => {
     expectWhole(plan, ['items are listed at their time', 'requests succeed'])
   })
+
+  it('where Date is two minutes slow and the quota is spent by others: after refusals a poll first shows the present', () => {
+    const verdict = playBroken({
+      plan: 'ultimate',
+      broken: ['clocks agree', 'the quota is as configured'],
+      seed: 13,
+    })
+    expect(verdict.broken).toEqual([])
+  })
 })
+
+/** Four business days, each with half of its items in a burst at 07:00. */
+function fourDays(): FreeItem[] {
+  const each = 320
+  return [0, 1, 2, 3].flatMap((day) =>
+    Array.from({ length: each }, (_, number) => {
+      const isBurst = number < each / 2
+      const offMs = isBurst ? number * 125 : MINUTE + ((number - each / 2) * 10 * HOUR) / (each / 2)
+      const timeMs = Math.floor((SEVEN + day * DAY + offMs) / 1000) * 1000
+      const guid = `${day}-${number}`
+      return { guid, timeMs, content: guid, fromMs: timeMs + 300, toMs: Number.POSITIVE_INFINITY }
+    }),
+  )
+}
+
+type Answers = (query: UpstreamListQuery, nowMs: number, honest: FreeUpstream) => Page
+
+interface Played {
+  world: World
+  /** Items that were never published. */
+  missing: string[]
+  /** The longest time from listed to published, ms. */
+  latestMs: number
+}
+
+function played(
+  plan: PlanName,
+  {
+    items = fourDays(),
+    answer,
+    fails,
+  }: { items?: FreeItem[]; answer: Answers; fails?: WorldOptions['fails'] },
+): Played {
+  const honest = new FreeUpstream(items, {}, seededChance(1))
+  const world: World = new World({
+    ...plans[plan],
+    seed: 1,
+    startMs: SEVEN - 20 * MINUTE,
+    items: [],
+    strange: (_page, query) => answer(query, world.nowMs, honest),
+    ...(fails && { fails }),
+  })
+  world.run(SEVEN + 5 * DAY)
+  const heldMs = new Map(world.store.events.map(({ data }, index) => [data, world.committedMs[index] ?? 0]))
+  return {
+    world,
+    missing: honest.entries.filter(({ text }) => !heldMs.has(text)).map(({ item }) => item.guid),
+    latestMs: honest.entries.reduce(
+      (most, { text, item }) => Math.max(most, (heldMs.get(text) ?? 0) - item.fromMs),
+      0,
+    ),
+  }
+}
+
+const nothing = ({ sinceCursor }: UpstreamListQuery): Page => ({
+  items: [],
+  nextCursor: sinceCursor === undefined ? null : undefined,
+  latestCursor: sinceCursor ?? null,
+  hasMore: sinceCursor === undefined ? undefined : false,
+  warnings: [],
+})
+
+describe('a list that answers 200 and is wrong', () => {
+  it.each(BOTH)(
+    'loses no item on %s where page cursors that have waited bring an empty last page',
+    (plan) => {
+      const givenMs = new Map<string, number>()
+      let failingMs = 0
+      const { missing, world } = played(plan, {
+        // The fill of the second morning is broken off for six minutes.
+        fails: ({ pageCursor }, _requests, nowMs) => {
+          if (failingMs === 0 && nowMs > SEVEN + DAY - MINUTE && pageCursor !== undefined) failingMs = nowMs
+          return failingMs > 0 && nowMs < failingMs + 6 * MINUTE ? UNAVAILABLE : undefined
+        },
+        answer: (query, nowMs, honest) => {
+          const { pageCursor } = query
+          if (pageCursor !== undefined && nowMs > (givenMs.get(pageCursor) ?? 0) + 5 * MINUTE)
+            return nothing(query)
+          const page = honest.page(query, nowMs)
+          if (typeof page.nextCursor === 'string') givenMs.set(page.nextCursor, nowMs)
+          return page
+        },
+      })
+      expect(missing).toEqual([])
+      expect(world.reports.map(({ fields }) => fields.reason)).toContain(
+        'nothing came behind a page cursor that had waited',
+      )
+    },
+  )
+
+  it('is not taken for a day that was read again, nor for a filled gap, while it is empty', () => {
+    const items = fourDays()
+    // Only the reconciliation of the second day can find these.
+    const late = items.filter(({ guid }) => guid.startsWith('1-') && guid.endsWith('7'))
+    for (const item of late) item.fromMs = Math.min(item.timeMs + 9.5 * HOUR, SEVEN + DAY + 11.5 * HOUR)
+    const emptyMs = SEVEN + DAY + 11.9 * HOUR
+    const { missing, world } = played('lite', {
+      items,
+      answer: (query, nowMs, honest) =>
+        nowMs >= emptyMs && nowMs < emptyMs + HOUR / 4 ? nothing(query) : honest.page(query, nowMs),
+    })
+    expect(missing).toEqual([])
+    expect(world.store.head.days.map(({ walk }) => walk?.state)).toEqual(['whole', 'whole', 'whole', 'whole'])
+  })
+
+  it.each(BOTH)('loses no item on %s where it is empty while the gap of an overflow is read', (plan) => {
+    let failingMs = 0
+    const { missing, world } = played(plan, {
+      fails: ({ pageCursor }, _requests, nowMs) => {
+        if (failingMs === 0 && nowMs > SEVEN + DAY - MINUTE && pageCursor !== undefined) failingMs = nowMs
+        return failingMs > 0 && nowMs < failingMs + 5 * MINUTE ? UNAVAILABLE : undefined
+      },
+      answer: (query, nowMs, honest) =>
+        failingMs > 0 && nowMs >= failingMs + 5 * MINUTE && nowMs < failingMs + 90 * MINUTE
+          ? nothing(query)
+          : honest.page(query, nowMs),
+    })
+    expect(missing).toEqual([])
+    expect(world.openGaps).toEqual([])
+  })
+
+  it.each([
+    ['free', 48 * HOUR],
+    ['lite', 48 * HOUR],
+    ['lite', 30 * HOUR],
+  ] as const)(
+    'loses no item on %s where it stands still for %i ms, polls answered all the while',
+    (plan, lastsMs) => {
+      const items = fourDays()
+      const fromMs = SEVEN + 4 * HOUR
+      for (const item of items) {
+        if (item.fromMs > fromMs && item.fromMs < fromMs + lastsMs) item.fromMs = fromMs + lastsMs
+      }
+      expect(
+        played(plan, { items, answer: (query, nowMs, honest) => honest.page(query, nowMs) }).missing,
+      ).toEqual([])
+    },
+  )
+
+  it.each(BOTH)('loses no item on %s where it stands still and then refuses the cursor', (plan) => {
+    const items = fourDays()
+    const [fromMs, toMs] = [SEVEN + 23.9 * HOUR, SEVEN + 24.9 * HOUR]
+    for (const item of items) if (item.fromMs > fromMs && item.fromMs < toMs) item.fromMs = toMs
+    const { missing } = played(plan, {
+      items,
+      answer: (query, nowMs, honest) => honest.page(query, nowMs),
+      fails: ({ sinceCursor }, _requests, nowMs) =>
+        sinceCursor !== undefined && nowMs >= toMs && Number(sinceCursor.split('@')[1]) < toMs
+          ? classifyStatus(400, null, '')
+          : undefined,
+    })
+    expect(missing).toEqual([])
+  })
+
+  it.each(planNames.filter((plan) => plan !== 'enterprise'))(
+    'blinds no poll on %s where it begins its cursors anew and lists nothing behind the old ones',
+    (plan) => {
+      const anewMs = SEVEN + 16 * HOUR
+      const { missing, latestMs, world } = played(plan, {
+        answer: (query, nowMs, honest) => {
+          if (nowMs < anewMs) return honest.page(query, nowMs)
+          const { sinceCursor, ...rest } = query
+          if (sinceCursor === undefined) return renamed(honest.page(rest, nowMs))
+          if (!sinceCursor.startsWith('anew ')) return nothing(query)
+          return renamed(honest.page({ ...rest, sinceCursor: sinceCursor.slice('anew '.length) }, nowMs))
+        },
+      })
+      expect(missing).toEqual([])
+      expect(world.reports.filter(({ event }) => event === 'poll.cursor_dead')).toHaveLength(1)
+      // As long as without it: on free polls are half an hour apart.
+      expect(latestMs).toBeLessThan(plan === 'free' ? 40 * MINUTE : 10 * MINUTE)
+    },
+  )
+
+  it.each(BOTH)('blinds no poll on %s where it gives no poll cursor and lists the oldest first', (plan) => {
+    const { missing, latestMs } = played(plan, {
+      answer: (query, nowMs, honest) => oldestFirst(honest, query, nowMs),
+    })
+    expect(missing).toEqual([])
+    expect(latestMs).toBeLessThan(plan === 'free' ? 40 * MINUTE : 10 * MINUTE)
+  })
+})
+
+function renamed(page: Page): Page {
+  return { ...page, latestCursor: page.latestCursor === null ? null : `anew ${page.latestCursor}` }
+}
+
+/** The first page has the oldest items of the range, and no page a poll cursor. */
+function oldestFirst(
+  honest: FreeUpstream,
+  { fromMs = 0, toMs, pageCursor, pageSize }: UpstreamListQuery,
+  nowMs: number,
+): Page {
+  const listed = honest.entries.filter(
+    ({ item }) =>
+      item.fromMs <= nowMs && item.timeMs >= fromMs - 999 && item.timeMs <= (toMs ?? nowMs + DAY) + 999,
+  )
+  const rising = [...listed].reverse()
+  const start = Number(pageCursor ?? 0)
+  const shown = rising.slice(start, start + pageSize)
+  return {
+    items: shown.map(({ text }) => ({ text, value: JSON.parse(text) })),
+    nextCursor: rising.length > start + pageSize ? String(start + pageSize) : null,
+    latestCursor: null,
+    hasMore: undefined,
+    warnings: [],
+  }
+}

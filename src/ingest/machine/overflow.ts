@@ -1,0 +1,76 @@
+/** Tells whether the page of a poll has left new items out, and from when on the fill reads that follows. */
+import { DAY_MS } from '../../core/durations.ts'
+import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
+import { isAhead, presentMs } from './present.ts'
+import type { ReadPage, StepContext } from './state.ts'
+
+/**
+ * True when the answer may have left new items out: it says so, or its page is full. A poll by date shows it by a next page
+ * behind new items, or behind older ones than the newest known: then upstream does not list the newest first.
+ */
+export function overflows({ config, state }: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
+  if (query.sinceCursor !== undefined) return page.hasMore === true || page.count >= config.pageSize
+  const isOlder = query.toMs === undefined && page.times.every((timeMs) => timeMs < state.head.latestTimeMs)
+  return page.nextCursor !== null && page.count > 0 && (page.fresh.length > 0 || isOlder)
+}
+
+/**
+ * True for a page behind the cursor that has nothing but known items: it may come from a cache. The fill of an overflowing
+ * page reads what a cache hides.
+ */
+export function isRepeated(context: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
+  const isKnown = page.count > 0 && hasNothingNew(page)
+  return query.sinceCursor !== undefined && isKnown && !overflows(context, query, page)
+}
+
+/**
+ * True when two polls by cursor in a row overflow without any unknown item: the fill of the first has read everything, so
+ * another one would find nothing. Counts such polls.
+ */
+export function isKnownOverflow(context: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
+  const { state } = context
+  if (query.sinceCursor === undefined) return false
+  const isKnown = hasNothingNew(page) && overflows(context, query, page)
+  state.knownOverflows = isKnown ? state.knownOverflows + 1 : 0
+  if (state.knownOverflows < 2) return false
+  context.actions.push({
+    type: 'report',
+    level: 'warn',
+    event: 'poll.overflow_ignored',
+    fields: { reason: 'upstream reports more items again, but every item of the page is already published' },
+  })
+  return true
+}
+
+function hasNothingNew({ fresh, rejected }: ReadPage): boolean {
+  return fresh.length + rejected.length === 0
+}
+
+/**
+ * Where a fill begins, before its margin: at the earliest of the last clean poll, the newest published item, the oldest item of
+ * the page and that of the cursor. No single clock is reliable, a cursor that was kept may hide late items behind what it
+ * lists, and a list that stood still has answered clean polls meanwhile. The items of the page count for a day before the last
+ * clean poll, or before the middle one of these items where it is older than that poll: one may be of any age.
+ */
+export function fillStart(
+  context: StepContext,
+  { query, page, lastCleanMs }: { query: UpstreamListQuery; page: ReadPage; lastCleanMs: number },
+): number {
+  const { latestTimeMs, cursorTimeMs } = context.state.head
+  const times = plausibleTimes(context, page)
+  // Before the first item of the stream the cursor is that of older ones.
+  const isFirst = latestTimeMs === 0
+  const newestMs = isFirst ? lastCleanMs : latestTimeMs
+  const cursorMs = query.sinceCursor === undefined || isFirst ? null : cursorTimeMs
+  const heldMs = Math.min(lastCleanMs, newestMs, cursorMs ?? lastCleanMs)
+  const known = isFirst ? times : [latestTimeMs, ...times]
+  const middleMs = known.toSorted((one, other) => one - other)[known.length >> 1] ?? lastCleanMs
+  const oldestMs = Math.max(Math.min(...times), Math.min(lastCleanMs, middleMs) - DAY_MS)
+  return Math.min(heldMs, oldestMs)
+}
+
+/** Times of the page's items, without those that are stamped ahead. */
+export function plausibleTimes(context: StepContext, { times }: ReadPage): number[] {
+  const present = presentMs(context)
+  return times.filter((timeMs) => !isAhead(timeMs, present))
+}
