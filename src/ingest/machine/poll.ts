@@ -120,6 +120,9 @@ function cursorOfPage(
   const { state, nowMs } = context
   if (query.sinceCursor === undefined || page.count > 0) state.cursorSeenMs = nowMs
   state.cursorSeenMs ??= nowMs
+  // Upstream accepts none of its own cursors: another one is tried after an hour, two, four …
+  const refusals = state.refusedInARow - MOST_REFUSALS
+  if (refusals > 0 && nowMs - state.probedMs < PROBE_AFTER_MS * 2 ** (Math.min(refusals, 6) - 1)) return null
   if (!isCheck) return usable
   if (!isCursorDead(context, page, lastCleanMs)) return null
   const fields = {
@@ -259,7 +262,8 @@ function retryPoll(
   blockAfter(context, failure, spentMs)
   state.request = null
   // A list that refuses dates is not asked by date at every second poll.
-  if (query.sinceCursor === undefined) state.cursorSeenMs = context.nowMs + HOUR_MS
+  if (query.sinceCursor === undefined)
+    state.cursorSeenMs = context.nowMs + (failure.kind === 'refused' ? HOUR_MS : 0)
   const mayBeAboutQuery = failure.sent && failure.kind !== 'too_many'
   if (!mayBeAboutQuery) {
     // The throttle or the connection: the same request is made again.

@@ -1,6 +1,7 @@
 /** Tests the poller in worlds that break an assumption; many more: `npm run campaign -- --broken 50`. */
 import { describe, expect, it } from 'vitest'
 import { seededChance } from '../../../src/core/chance.ts'
+import { GAP_OPENED } from '../../../src/core/event.ts'
 import { type PlanName, planNames, plans } from '../../../src/core/plans.ts'
 import type { UpstreamListQuery } from '../../../src/upstream/list-parameters.ts'
 import { classifyStatus } from '../../../src/upstream/outcome.ts'
@@ -225,6 +226,17 @@ describe('a list that answers 200 and is wrong', () => {
     expect(missing).toEqual([])
     expect(latestMs).toBeLessThan(plan === 'free' ? 40 * MINUTE : 10 * MINUTE)
   })
+})
+
+it('an upstream that refuses all its own cursors costs a gap an hour, then ever fewer, and no item', () => {
+  const { missing, latestMs, world } = played('ultimate', {
+    answer: (query, nowMs, honest) => honest.page(query, nowMs),
+    fails: ({ sinceCursor }) => (sinceCursor === undefined ? undefined : classifyStatus(400, null, '')),
+  })
+  expect(missing).toEqual([])
+  expect(latestMs).toBeLessThan(10 * MINUTE)
+  expect(world.store.events.filter(({ type }) => type === GAP_OPENED).length).toBeLessThan(15)
+  expect(world.openGaps).toEqual([])
 })
 
 function renamed(page: Page): Page {
