@@ -101,7 +101,7 @@ export interface KafkaLog extends Log {
     commitOf: (corrected: Pick<Writer, 'epoch' | 'sequence' | 'rows'>) => Promise<Commit>,
     signal: AbortSignal,
   ): Promise<{ epoch: string; sequence: number }>
-  /** When a follower last received a response, ms since 1970, if that is too long ago; null otherwise. */
+  /** When a follower last received a response, or the log was opened, ms since 1970, if that is too long ago; else null. */
   readonly silentSinceMs: number | null
   /** Resolves when the signal aborts. Rejects with BridgeError `log_damaged` when a table in use turns out to be damaged. */
   watch(signal: AbortSignal): Promise<void>
@@ -141,21 +141,21 @@ class KafkaEventLog implements KafkaLog {
   readonly #status: PartitionWriter
   readonly #shards = new Map<string, Shards<unknown>>()
   readonly #journals = new Map<string, Journal<unknown>>()
-  /** Those that were needed so far. */
   readonly #readers: BackgroundReaders
-  #answeredMs = Number.POSITIVE_INFINITY
+  #answeredMs: number
 
   constructor(options: KafkaLogOptions) {
     this.#options = options
     const { clock, logger, topics, connection, openElections = groupElections } = options
     this.#prefix = topics.prefix
     this.#known = codeTopics(options.knownCodes)
-    const openSession = kafkaSessions(connection, logger)
+    this.#answeredMs = clock.now()
     const closed = this.#closed
-    const reader = { openSession, clock, logger, closed, open: () => closed.throwIfAborted() }
+    const parts = { clock, logger, closed, open: () => closed.throwIfAborted() }
+    const reader = { ...parts, openSession: kafkaSessions(connection, logger) }
     this.#reader = reader
-    const named = connection.brokers.length
-    this.#startup = new TopicStartup({ ...reader, settings: topics, named }, startTopics(this.#known))
+    const startup = { ...reader, settings: topics, named: connection.brokers.length }
+    this.#startup = new TopicStartup(startup, startTopics(this.#known))
     this.#readers = new BackgroundReaders(this.#startup.done, closed)
     this.#stateTail = new StateTail(reader, this.#topic(STATE))
     this.#tables = new KafkaTables(reader, this.#topic(TABLES))
