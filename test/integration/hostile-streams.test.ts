@@ -105,9 +105,9 @@ const attacks: [what: string, code: number, attack: (client: RawStream) => void]
   ['20,000 pongs', 4129, (client) => client.send(...Array(20_000).fill(frame(FIN | pong, 'x'.repeat(125))))],
   ['20,000 empty texts', 4129, (client) => client.send(...Array(20_000).fill(frame(FIN | text)))],
   [
-    'eleven messages of 256 KiB at once',
+    '21 messages of 256 KiB at once',
     4129,
-    (client) => client.send(...Array(11).fill(frame(FIN | text, Buffer.alloc(256 * KIB, 0x20)))),
+    (client) => client.send(...Array(21).fill(frame(FIN | text, Buffer.alloc(256 * KIB, 0x20)))),
   ],
   [
     '4 MiB that are no UTF-8, in texts of 128 KiB',

@@ -48,7 +48,7 @@ export type Answer = ControlMessage & { type: 'hello' | 'subscribed' }
 const SUBPROTOCOL = 'bridge.v1.json'
 /** The connection counts as broken after this many heartbeat intervals of silence. */
 const SILENT_HEARTBEATS = 2.5
-/** So many commands are sent, then none until all are answered and `PAUSE_MS` have passed. The bridge takes 10 in a second. */
+/** So many commands are sent, then none until all are answered and `PAUSE_MS` have passed. A bridge takes 20 in a second, an older one 10. */
 const COMMANDS_AT_ONCE = 8
 /** Longer than that second: two clocks differ, and timers are early at times. */
 const PAUSE_MS = 1100

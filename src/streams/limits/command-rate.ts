@@ -3,10 +3,10 @@
  */
 import { SECOND_MS } from '../../core/durations.ts'
 
-/** Most commands in any second. */
-export const MAX_COMMANDS_A_SECOND = 10
+/** Most commands in any second: those of a reader that comes back with all its subscriptions, and some more. */
+export const MAX_COMMANDS_A_SECOND = 20
 
-/** The command count of one client: the times of its last ten commands. */
+/** The command count of one client: the times of its last commands. */
 export class CommandRate {
   #times: number[] | null = null
 

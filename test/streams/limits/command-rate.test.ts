@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CommandRate, MAX_COMMANDS_A_SECOND } from '../../../src/streams/limits/command-rate.ts'
 
-test('the limiter refuses exactly when ten commands came within the second before', () => {
+test('the limiter refuses exactly when twenty commands came within the second before', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 60 }), (pauses) => {
       const rate = new CommandRate()

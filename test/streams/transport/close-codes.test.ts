@@ -74,7 +74,7 @@ const ways: Record<CloseCode | Exclude<ProtocolCode, '1009'>, Way> = {
       client.resume()
     },
   },
-  4129: { does: sends(...Array(11).fill(frame(FIN | text, '{"action":"ping"}'))) },
+  4129: { does: sends(...Array(21).fill(frame(FIN | text, '{"action":"ping"}'))) },
   4200: {
     async does(client, api) {
       await until(() => client.texts.length === 2)
