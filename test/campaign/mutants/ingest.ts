@@ -182,4 +182,70 @@ export const ingestMutants: readonly Mutant[] = [
       title: 'a stop in the middle of a day of the backfill costs no page, and no item is lost or repeated',
     },
   },
+  {
+    name: 'stuck-list-filled-one-day-back',
+    file: machine('overflow'),
+    before: 'return Math.min(heldMs, oldestMs)',
+    after: 'return oldestMs',
+    breaks: 'A fill goes back to the newest item that is held, however long the list stood still.',
+    killedBy: machineTest(
+      'broken-worlds',
+      'loses no item on %s where it stands still for %i ms, polls answered all the while',
+    ),
+  },
+  {
+    name: 'dead-cursor-not-checked',
+    file: machine('poll'),
+    before: '(endedEarly || isCheckDue(context))',
+    after: 'endedEarly',
+    breaks: 'A cursor that upstream accepts and lists nothing behind does not blind the polls.',
+    killedBy: machineTest(
+      'broken-worlds',
+      'blinds no poll on %s where it begins its cursors anew and lists nothing behind the old ones',
+    ),
+  },
+  {
+    name: 'emptied-list-believed',
+    file: machine('page-scan'),
+    before: 'if (isShortOfDay(context, scan)) return',
+    after: 'if (isShortOfDay(context, scan) && false) return',
+    breaks: 'A day is complete only if the list had what is known of it.',
+    killedBy: machineTest(
+      'broken-worlds',
+      'is not taken for a day that was read again, nor for a filled gap, while it is empty',
+    ),
+  },
+  {
+    name: 'expired-page-cursor-believed',
+    file: machine('page-scan'),
+    before: 'if (hasWaited && page.count === 0) return',
+    after: 'if (hasWaited && page.count < 0) return',
+    breaks: 'An empty page behind a page cursor that has waited does not end a scan.',
+    killedBy: machineTest(
+      'broken-worlds',
+      'loses no item on %s where page cursors that have waited bring an empty last page',
+    ),
+  },
+  {
+    name: 'refused-cursors-adopted-again',
+    file: machine('poll'),
+    before: 'if (refusals > 0 && nowMs',
+    after: 'if (refusals > 99 && nowMs',
+    breaks: 'An upstream that refuses all its own cursors does not cost a gap at every third request.',
+    killedBy: machineTest(
+      'broken-worlds',
+      'an upstream that refuses all its own cursors costs a gap an hour, then ever fewer, and no item',
+    ),
+  },
+  {
+    name: 'old-item-behind-cursor-dropped',
+    file: 'src/ingest/poller/compare-page.ts',
+    before: 'query.sinceCursor === undefined ? beyondRetentionMs(archive, claimed, nowMs) : null',
+    after: 'beyondRetentionMs(archive, claimed, nowMs)',
+    breaks: 'What a poll lists behind its cursor is published, however old its time.',
+    killedBy: {
+      file: 'test/ingest/poller/beyond-retention.test.ts',
+      title: 'a poller publishes each item behind its cursor',
+    },
+  },
 ]
