@@ -26,6 +26,8 @@ const LONGEST_CLOSED_DAYS = 14
 /** A failed reconciliation continues after 10 min, 20 min, 40 min … */
 const RETRY_MS = 10 * MINUTE_MS
 const ATTEMPTS = 6
+/** Failed tries after which a list that is short of a day's items is believed. */
+const BELIEVED_AFTER = 3
 /** Wait where no units are left for a reconciliation. */
 const OVER_BUDGET_RETRY_MS = HOUR_MS
 
@@ -128,9 +130,12 @@ export function isTooLong(context: StepContext, { kind, pages }: PageScan): bool
  * True where a reconciliation of a whole range has met less than half of the items that are known of it: the list is being
  * built anew.
  */
-export function isShortOfDay({ state, config }: StepContext, { kind, day, guids }: PageScan): boolean {
+export function isShortOfDay(context: StepContext, { kind, day, guids }: PageScan): boolean {
+  const { state, config } = context
   const { days, countedFromMs } = state.head
   if (kind !== 'daily_reconciliation' || day === null || day.isResumed || countedFromMs === null) return false
+  // What is missing for more than an hour was withdrawn, unless everything is.
+  if (guids.size > 0 && triesOf(context, day.date).attempts >= BELIEVED_AFTER) return false
   const range = reconciledRange(config.calendar, day.date, countedFromMs)
   // Items of before the start may be counted on its day.
   if (range === null || range.fromMs === countedFromMs) return false

@@ -10,8 +10,13 @@ import type { ReadPage, StepContext } from './state.ts'
  */
 export function overflows({ config, state }: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
   if (query.sinceCursor !== undefined) return page.hasMore === true || page.count >= config.pageSize
-  const isOlder = query.toMs === undefined && page.times.every((timeMs) => timeMs < state.head.latestTimeMs)
-  return page.nextCursor !== null && page.count > 0 && (page.fresh.length > 0 || isOlder)
+  const isRising = (page.times[0] ?? 0) <= (page.times.at(-1) ?? 0)
+  const isOlder = isRising && page.times.every((timeMs) => timeMs < state.head.latestTimeMs)
+  return (
+    page.nextCursor !== null &&
+    page.count > 0 &&
+    (page.fresh.length > 0 || (isOlder && query.toMs === undefined))
+  )
 }
 
 /**

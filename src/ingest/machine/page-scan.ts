@@ -8,6 +8,7 @@ import type { Purpose } from '../../core/purpose.ts'
 import type { Pacing } from '../../governor/schedule/pacing.ts'
 import { COMMIT_LIMIT, type RejectedItem } from '../../log/events.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
+import { timesOf } from '../writer-state/head.ts'
 import { learnFromFill } from './arrival-learning.ts'
 import { isShortOfDay, isTooLong } from './daily-reconciliation.ts'
 import { blockScansAfter, unblockScans } from './failure.ts'
@@ -227,10 +228,11 @@ function doubtAbout(context: StepContext, scan: PageScan, before: PageScan, page
   return null
 }
 
-/** True where a scan of a whole gap meets no item at all, although the page of a poll had too many to show. */
-function isEmptyOverflow({ state }: StepContext, { gapId, kind, guids }: PageScan): boolean {
+/** True where the scans of a gap have met no item at all up to its end, although the page of a poll had too many to show. */
+function isEmptyOverflow({ state }: StepContext, { gapId, kind, guids, toMs }: PageScan): boolean {
   const gap = state.head.openGaps.find(({ id }) => id === gapId)
-  return kind === 'gap_retry' && guids.size === 0 && gap?.hasItems === true
+  if (kind !== 'gap_retry' || guids.size > 0 || gap?.hasItems !== true) return false
+  return toMs !== null && toMs >= timesOf(gap).toMs
 }
 
 /** Why this page shows that the scan cannot continue; null where it can. */

@@ -15,10 +15,10 @@ import { COVER_MARGIN_MS, takeFirstCursor } from './first-start.ts'
 import { correctNextPoll, isOtherClock, planNextPoll } from './next-poll.ts'
 import { fillStart, isKnownOverflow, isRepeated, overflows, plausibleTimes } from './overflow.ts'
 import { addFetched, overflowCause, startScan, takeShared } from './page-scan.ts'
-import { earliestPresentMs, skewsMs, upstreamTimesOf } from './present.ts'
+import { earliestPresentMs, lastCleanOf, sinceMs, skewsMs, upstreamTimesOf } from './present.ts'
 import { enqueue, newGap, publish } from './publish.ts'
 import { aheadPollOf, endBeforePresentMs, headOfCursor, upperBoundMs, usableCursor } from './stamped-ahead.ts'
-import type { FetchedItem, IngestState, PageOutcome, ReadPage, StepContext } from './state.ts'
+import type { FetchedItem, PageOutcome, ReadPage, StepContext } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
 
 /** Cursors remembered to detect a loop. */
@@ -31,6 +31,9 @@ const PROBE_AFTER_MS = HOUR_MS
 
 /** Polls by cursor that list nothing while so many items are expected are followed by one by date: the cursor may be dead. */
 const ITEMS_EXPECTED = 10
+
+/** After `MOST_REFUSALS` and one more, a new cursor is tried after so long, then after twice that. */
+const CURSOR_AGAIN_MS = 5 * MINUTE_MS
 
 /** The 401 or 403 in a row after which one request is made without the cursor: upstream may mean the cursor. */
 export const PROBED_KEY_REFUSAL = 2
@@ -91,7 +94,8 @@ function pollQuery(context: StepContext): UpstreamListQuery {
  */
 function isCheckDue(context: StepContext): boolean {
   const { cursorSeenMs, head, plan, profile, upstream } = context.state
-  if (upstream !== 'ok' || cursorSeenMs === null) return false
+  // Before the first item a poll has no date to begin with.
+  if (upstream !== 'ok' || cursorSeenMs === null || head.latestTimeMs === 0) return false
   const quietMs = context.nowMs - cursorSeenMs
   // At least every second poll goes by cursor: items of any time may be listed behind it.
   if (quietMs < Math.max(MINUTE_MS, 1.5 * plan.intervalMs)) return false
@@ -101,11 +105,20 @@ function isCheckDue(context: StepContext): boolean {
   return context.config.pacing.expectedItems(profile, fromMs, shownMs) >= ITEMS_EXPECTED
 }
 
-/** True where a page by date lists what polls by cursor should have listed: items of before the last of them. */
-function isCursorDead({ state }: StepContext, { times }: ReadPage, lastCleanMs: number): boolean {
+/**
+ * True where a page by date lists what polls by cursor should have listed: known items of before the last of them. New ones may
+ * have been listed since: the next check shows whether a poll by cursor does not list them either.
+ */
+function isCursorDead(
+  { state }: StepContext,
+  { times, guids, fresh }: ReadPage,
+  lastCleanMs: number,
+): boolean {
   const { cursorTimeMs } = state.head
   const shownMs = lastCleanMs - lagOf(state.profile) - MINUTE_MS
-  return times.some((timeMs) => timeMs > (cursorTimeMs ?? timeMs) + MINUTE_MS && timeMs < shownMs)
+  const unknown = new Set(fresh.map(({ disclosure }) => disclosure.guid))
+  const known = times.filter((_, index) => !unknown.has(guids[index] ?? ''))
+  return known.some((timeMs) => timeMs > (cursorTimeMs ?? timeMs) + MINUTE_MS && timeMs < shownMs)
 }
 
 /**
@@ -120,9 +133,9 @@ function cursorOfPage(
   const { state, nowMs } = context
   if (query.sinceCursor === undefined || page.count > 0) state.cursorSeenMs = nowMs
   state.cursorSeenMs ??= nowMs
-  // Upstream accepts none of its own cursors: another one is tried after an hour, two, four …
+  // Upstream accepts none of its own cursors: another one is tried after five minutes, ten, twenty …
   const refusals = state.refusedInARow - MOST_REFUSALS
-  if (refusals > 0 && nowMs - state.probedMs < PROBE_AFTER_MS * 2 ** (Math.min(refusals, 6) - 1)) return null
+  if (refusals > 0 && nowMs - state.probedMs < CURSOR_AGAIN_MS * 2 ** (Math.min(refusals, 9) - 1)) return null
   if (!isCheck) return usable
   if (!isCursorDead(context, page, lastCleanMs)) return null
   const fields = {
@@ -130,11 +143,6 @@ function cursorOfPage(
   }
   context.actions.push({ type: 'report', level: 'warn', event: 'poll.cursor_dead', fields })
   return usable
-}
-
-/** The time since a good poll, by our clock, ms; 0 where there was none. Also right where the clock that dated it was not. */
-function sinceMs({ nowMs }: StepContext, lastGoodPollMs: number | null): number {
-  return lastGoodPollMs === null ? 0 : Math.max(0, nowMs - lastGoodPollMs)
 }
 
 /** Handles the answer to a poll, or to the request for a new cursor. */
@@ -223,25 +231,6 @@ function levelOf(
   return isQuiet && !isRecovery ? 'debug' : 'info'
 }
 
-/**
- * When the last clean poll began. That poll may have been dated by a clock that has been shown to be wrong since: it is not
- * later than the time since the last good poll says, unless our clock was set meanwhile.
- */
-export function lastCleanOf(
-  context: StepContext,
-  startMs: number,
-  { lastGoodPollMs, sightingSkewMs }: Pick<IngestState, 'lastGoodPollMs' | 'sightingSkewMs'>,
-): number {
-  const { state } = context
-  const { lastCleanPollMs } = state.head
-  if (lastCleanPollMs === null) return startMs
-  const wasClockSet = Math.abs(state.skewMs - sightingSkewMs) > HOUR_MS
-  if (wasClockSet && lastCleanPollMs <= startMs) return lastCleanPollMs
-  const agoMs = sinceMs(context, lastGoodPollMs)
-  // `Date` has whole seconds: what was learnt up to that poll is not learnt twice.
-  return lastCleanPollMs > startMs - agoMs + MINUTE_MS ? startMs - agoMs : lastCleanPollMs
-}
-
 /** Stores the time of a good poll that brought nothing, at most once a minute: a restart or the next leader reports it. */
 function storeGoodPoll(context: StepContext): void {
   const { head, scan } = context.state
@@ -261,9 +250,8 @@ function retryPoll(
   const failingSinceMs = state.failingSinceMs ?? context.nowMs
   blockAfter(context, failure, spentMs)
   state.request = null
-  // A list that refuses dates is not asked by date at every second poll.
-  if (query.sinceCursor === undefined)
-    state.cursorSeenMs = context.nowMs + (failure.kind === 'refused' ? HOUR_MS : 0)
+  // A list that fails by date is not asked by date at every second poll.
+  if (query.sinceCursor === undefined && failure.sent) state.cursorSeenMs = context.nowMs + HOUR_MS
   const mayBeAboutQuery = failure.sent && failure.kind !== 'too_many'
   if (!mayBeAboutQuery) {
     // The throttle or the connection: the same request is made again.
@@ -308,8 +296,7 @@ function takeNewCursor(context: StepContext, polled: Polled): void {
   context.state.refusedInARow += 1
   const cursor = context.state.refusedInARow > MOST_REFUSALS ? null : pageCursor
   remember(context, cursor)
-  // A list that stood still has answered clean polls since its newest item.
-  const fromMs = Math.min(lastCleanMs, startMs, head.cursorTimeMs ?? startMs) - FILL_MARGIN_MS
+  const fromMs = refusedSince(head, Math.min(lastCleanMs, startMs)) - FILL_MARGIN_MS
   const gap = newGap(context, 'cursor_refused', { fromMs, toMs: coveredToMs })
   // The page goes back beyond the gap: it may show later contents of older items, and items of before the stream.
   const ours = page.fresh.filter((item) => isOfStream(item, head, startMs))
@@ -322,6 +309,16 @@ function takeNewCursor(context: StepContext, polled: Polled): void {
     first: { openGaps: [...head.openGaps, gap] },
     last: { ...headOfCursor(cursor, page), lastCleanPollMs: startMs },
   })
+}
+
+/**
+ * Since when a refused cursor may have hidden items: a list that stood still has answered clean polls since the newest item of
+ * the cursor's page. At most a day: each day of a gap costs a scan.
+ */
+function refusedSince({ cursorTimeMs, latestTimeMs }: Head, cleanMs: number): number {
+  // Before the first item of the stream the cursor is that of older ones.
+  if (cursorTimeMs === null || latestTimeMs === 0) return cleanMs
+  return Math.min(cleanMs, Math.max(cursorTimeMs, cleanMs - DAY_MS))
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Tells upstream's present, and which items are stamped ahead of it, by its `Date`, by our clock and by the items. */
-import { DAY_MS, MINUTE_MS } from '../../core/durations.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import { lagOf } from '../../governor/arrivals/learning.ts'
 import type { Timing } from '../../upstream/outcome.ts'
 import type { RightClock } from '../writer-state/head.ts'
@@ -294,4 +294,28 @@ export function observeClock({ state }: StepContext, answer: PageOutcome): void 
   if (answer.kind !== 'ok') return
   state.skewMs = skewOf(answer) ?? state.skewMs
   state.hasDate = hasPlausibleDate(answer)
+}
+
+/** The time since a good poll, by our clock, ms; 0 where there was none. Also right where the clock that dated it was not. */
+export function sinceMs({ nowMs }: StepContext, lastGoodPollMs: number | null): number {
+  return lastGoodPollMs === null ? 0 : Math.max(0, nowMs - lastGoodPollMs)
+}
+
+/**
+ * When the last clean poll began. That poll may have been dated by a clock that has been shown to be wrong since: it is not
+ * later than the time since the last good poll says, unless our clock was set meanwhile.
+ */
+export function lastCleanOf(
+  context: StepContext,
+  startMs: number,
+  { lastGoodPollMs, sightingSkewMs }: Pick<IngestState, 'lastGoodPollMs' | 'sightingSkewMs'>,
+): number {
+  const { state } = context
+  const { lastCleanPollMs } = state.head
+  if (lastCleanPollMs === null) return startMs
+  const wasClockSet = Math.abs(state.skewMs - sightingSkewMs) > HOUR_MS
+  if (wasClockSet && lastCleanPollMs <= startMs) return lastCleanPollMs
+  const agoMs = sinceMs(context, lastGoodPollMs)
+  // `Date` has whole seconds: what was learnt up to that poll is not learnt twice.
+  return lastCleanPollMs > startMs - agoMs + MINUTE_MS ? startMs - agoMs : lastCleanPollMs
 }

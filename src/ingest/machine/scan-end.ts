@@ -112,8 +112,9 @@ function publishGap(context: StepContext, scan: PageScan, gap: OpenGap): void {
   const { openGaps } = context.state.head
   const found = leftOutByPoll(scan)
   if (scan.kind === 'gap_retry' && scan.toMs !== null && scan.toMs < timesOf(gap).toMs) {
-    const { hasItems: _, ...whole } = fromFirstPage(gap)
-    const rest = { ...whole, found: gap.found + found, doneToMs: scan.toMs, attempts: 0 }
+    const { hasItems, ...whole } = fromFirstPage(gap)
+    const stillHas = hasItems && scan.guids.size === 0 && { hasItems }
+    const rest = { ...whole, ...stillHas, found: gap.found + found, doneToMs: scan.toMs, attempts: 0 }
     const last = { openGaps: openGaps.map((open) => (open.id === gap.id ? rest : open)) }
     return publish(context, { ...fetchedBy(scan), last })
   }

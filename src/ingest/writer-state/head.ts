@@ -13,7 +13,7 @@ export interface OpenGap extends Gap {
   attempts: number
   /** Earliest moment of the next try, ms since 1970, our clock. */
   retryAtMs: number
-  /** An overflowing page has opened it, so the list has items of it; absent once a day of it was read. */
+  /** An overflowing page has opened it, so the list has items of it; absent once a scan of it has met one. */
   hasItems?: true
   /** A long gap is filled a day at a time: everything before this time is fetched; ms since 1970, upstream's clock. */
   doneToMs?: number

@@ -234,7 +234,7 @@ export const ingestMutants: readonly Mutant[] = [
     breaks: 'An upstream that refuses all its own cursors does not cost a gap at every third request.',
     killedBy: machineTest(
       'broken-worlds',
-      'an upstream that refuses all its own cursors costs a gap an hour, then ever fewer, and no item',
+      'an upstream that refuses all its own cursors costs a gap in five minutes, then ever fewer, and no item',
     ),
   },
   {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { plans } from '../../../src/core/plans.ts'
-import { lastCleanOf } from '../../../src/ingest/machine/poll.ts'
+import { lastCleanOf } from '../../../src/ingest/machine/present.ts'
 import { enqueue } from '../../../src/ingest/machine/publish.ts'
 import { initialState } from '../../../src/ingest/machine/state.ts'
 import type { Failure } from '../../../src/upstream/outcome.ts'
