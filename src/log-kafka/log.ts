@@ -150,12 +150,12 @@ class KafkaEventLog implements KafkaLog {
     this.#prefix = topics.prefix
     this.#known = codeTopics(options.knownCodes)
     this.#answeredMs = clock.now()
+    const openSession = kafkaSessions(connection, logger)
     const closed = this.#closed
-    const parts = { clock, logger, closed, open: () => closed.throwIfAborted() }
-    const reader = { ...parts, openSession: kafkaSessions(connection, logger) }
+    const reader = { openSession, clock, logger, closed, open: () => closed.throwIfAborted() }
     this.#reader = reader
-    const startup = { ...reader, settings: topics, named: connection.brokers.length }
-    this.#startup = new TopicStartup(startup, startTopics(this.#known))
+    const named = connection.brokers.length
+    this.#startup = new TopicStartup({ ...reader, settings: topics, named }, startTopics(this.#known))
     this.#readers = new BackgroundReaders(this.#startup.done, closed)
     this.#stateTail = new StateTail(reader, this.#topic(STATE))
     this.#tables = new KafkaTables(reader, this.#topic(TABLES))

@@ -1,6 +1,7 @@
 /** Tells whether the page of a poll has left new items out, and from when on the fill reads that follows. */
 import { DAY_MS } from '../../core/durations.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
+import type { Head } from '../writer-state/head.ts'
 import { isAhead, presentMs } from './present.ts'
 import type { ReadPage, StepContext } from './state.ts'
 
@@ -10,13 +11,10 @@ import type { ReadPage, StepContext } from './state.ts'
  */
 export function overflows({ config, state }: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
   if (query.sinceCursor !== undefined) return page.hasMore === true || page.count >= config.pageSize
+  if (page.nextCursor === null || page.count === 0) return false
+  if (page.fresh.length > 0) return true
   const isRising = (page.times[0] ?? 0) <= (page.times.at(-1) ?? 0)
-  const isOlder = isRising && page.times.every((timeMs) => timeMs < state.head.latestTimeMs)
-  return (
-    page.nextCursor !== null &&
-    page.count > 0 &&
-    (page.fresh.length > 0 || (isOlder && query.toMs === undefined))
-  )
+  return query.toMs === undefined && isRising && page.times.every((ms) => ms < state.head.latestTimeMs)
 }
 
 /**
@@ -61,17 +59,20 @@ export function fillStart(
   context: StepContext,
   { query, page, lastCleanMs }: { query: UpstreamListQuery; page: ReadPage; lastCleanMs: number },
 ): number {
-  const { latestTimeMs, cursorTimeMs } = context.state.head
+  const { head } = context.state
   const times = plausibleTimes(context, page)
-  // Before the first item of the stream the cursor is that of older ones.
-  const isFirst = latestTimeMs === 0
-  const newestMs = isFirst ? lastCleanMs : latestTimeMs
-  const cursorMs = query.sinceCursor === undefined || isFirst ? null : cursorTimeMs
-  const heldMs = Math.min(lastCleanMs, newestMs, cursorMs ?? lastCleanMs)
-  const known = isFirst ? times : [latestTimeMs, ...times]
+  const held = head.latestTimeMs === 0 ? [] : [head.latestTimeMs]
+  const cursorMs = query.sinceCursor === undefined ? null : cursorTimeOf(head)
+  const heldMs = Math.min(lastCleanMs, ...held, cursorMs ?? lastCleanMs)
+  const known = [...held, ...times]
   const middleMs = known.toSorted((one, other) => one - other)[known.length >> 1] ?? lastCleanMs
   const oldestMs = Math.max(Math.min(...times), Math.min(lastCleanMs, middleMs) - DAY_MS)
   return Math.min(heldMs, oldestMs)
+}
+
+/** Time of the newest item of the cursor's page, ms; null before the first item of the stream: its cursor is that of older ones. */
+export function cursorTimeOf({ cursorTimeMs, latestTimeMs }: Head): number | null {
+  return latestTimeMs === 0 ? null : cursorTimeMs
 }
 
 /** Times of the page's items, without those that are stamped ahead. */

@@ -13,7 +13,14 @@ import { rescanAfterPoll } from './burst.ts'
 import { blockAfter, unblock } from './failure.ts'
 import { COVER_MARGIN_MS, takeFirstCursor } from './first-start.ts'
 import { correctNextPoll, isOtherClock, planNextPoll } from './next-poll.ts'
-import { fillStart, isKnownOverflow, isRepeated, overflows, plausibleTimes } from './overflow.ts'
+import {
+  cursorTimeOf,
+  fillStart,
+  isKnownOverflow,
+  isRepeated,
+  overflows,
+  plausibleTimes,
+} from './overflow.ts'
 import { addFetched, overflowCause, startScan, takeShared } from './page-scan.ts'
 import { earliestPresentMs, lastCleanOf, sinceMs, skewsMs, upstreamTimesOf } from './present.ts'
 import { enqueue, newGap, publish } from './publish.ts'
@@ -123,7 +130,7 @@ function isCursorDead(
 
 /**
  * The cursor of the page that may be used. A page by date that was asked for in place of one by cursor gives one only where
- * the present one is dead: behind that, items of any time are listed.
+ * the present one is dead: behind that, items of any time are listed. Notes when the cursor was last seen alive, or checked.
  */
 function cursorOfPage(
   context: StepContext,
@@ -131,8 +138,8 @@ function cursorOfPage(
   { usable, isCheck }: { usable: string | null; isCheck: boolean },
 ): string | null {
   const { state, nowMs } = context
-  if (query.sinceCursor === undefined || page.count > 0) state.cursorSeenMs = nowMs
-  state.cursorSeenMs ??= nowMs
+  const isSeen = query.sinceCursor === undefined || page.count > 0
+  if (isSeen || state.cursorSeenMs === null) state.cursorSeenMs = nowMs
   // Upstream accepts none of its own cursors: another one is tried after five minutes, ten, twenty …
   const refusals = state.refusedInARow - MOST_REFUSALS
   if (refusals > 0 && nowMs - state.probedMs < CURSOR_AGAIN_MS * 2 ** (Math.min(refusals, 9) - 1)) return null
@@ -315,10 +322,8 @@ function takeNewCursor(context: StepContext, polled: Polled): void {
  * Since when a refused cursor may have hidden items: a list that stood still has answered clean polls since the newest item of
  * the cursor's page. At most a day: each day of a gap costs a scan.
  */
-function refusedSince({ cursorTimeMs, latestTimeMs }: Head, cleanMs: number): number {
-  // Before the first item of the stream the cursor is that of older ones.
-  if (cursorTimeMs === null || latestTimeMs === 0) return cleanMs
-  return Math.min(cleanMs, Math.max(cursorTimeMs, cleanMs - DAY_MS))
+function refusedSince(head: Head, cleanMs: number): number {
+  return Math.min(cleanMs, Math.max(cursorTimeOf(head) ?? cleanMs, cleanMs - DAY_MS))
 }
 
 /**

@@ -8,7 +8,7 @@ import { classifyStatus } from '../../../src/upstream/outcome.ts'
 import type { Page } from '../../../src/upstream/page.ts'
 import { type Assumption, assumptions } from '../../support/worlds/broken/assumptions.ts'
 import { playBroken } from '../../support/worlds/broken/broken-world.ts'
-import { type FreeItem, FreeUpstream } from '../../support/worlds/broken/free-upstream.ts'
+import { type FreeItem, type FreeRules, FreeUpstream } from '../../support/worlds/broken/free-upstream.ts'
 import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
 
 const MINUTE = 60_000
@@ -60,7 +60,15 @@ function fourDays(): FreeItem[] {
   )
 }
 
-type Answers = (query: UpstreamListQuery, nowMs: number, honest: FreeUpstream) => Page
+/** What is untrue of a world: by default an honest upstream, from the first morning on for five days. */
+interface Untrue {
+  items?: FreeItem[]
+  rules?: Partial<FreeRules>
+  answer?: (query: UpstreamListQuery, nowMs: number, honest: FreeUpstream) => Page
+  fails?: WorldOptions['fails']
+  startMs?: number
+  endMs?: number
+}
 
 interface Played {
   world: World
@@ -70,24 +78,25 @@ interface Played {
   latestMs: number
 }
 
-function played(
-  plan: PlanName,
-  {
+function played(plan: PlanName, untrue: Untrue): Played {
+  const {
     items = fourDays(),
-    answer,
+    rules = {},
     fails,
-  }: { items?: FreeItem[]; answer: Answers; fails?: WorldOptions['fails'] },
-): Played {
-  const honest = new FreeUpstream(items, {}, seededChance(1))
+    startMs = SEVEN - 20 * MINUTE,
+    endMs = SEVEN + 5 * DAY,
+  } = untrue
+  const honest = new FreeUpstream(items, rules, seededChance(1))
+  const { answer = (query, nowMs) => honest.page(query, nowMs) } = untrue
   const world: World = new World({
     ...plans[plan],
     seed: 1,
-    startMs: SEVEN - 20 * MINUTE,
+    startMs,
     items: [],
     strange: (_page, query) => answer(query, world.nowMs, honest),
     ...(fails && { fails }),
   })
-  world.run(SEVEN + 5 * DAY)
+  world.run(endMs)
   const heldMs = new Map(world.store.events.map(({ data }, index) => [data, world.committedMs[index] ?? 0]))
   return {
     world,
@@ -96,6 +105,18 @@ function played(
       (most, { text, item }) => Math.max(most, (heldMs.get(text) ?? 0) - item.fromMs),
       0,
     ),
+  }
+}
+
+/** The first page scan after that time fails from its second page on for so long, and every other request with it. */
+function brokenOff(afterMs: number, lastsMs: number) {
+  let failingMs = Number.POSITIVE_INFINITY
+  return {
+    fails({ pageCursor }: UpstreamListQuery, _requests: number, nowMs: number) {
+      if (failingMs > nowMs && nowMs > afterMs && pageCursor !== undefined) failingMs = nowMs
+      return nowMs >= failingMs && nowMs < failingMs + lastsMs ? UNAVAILABLE : undefined
+    },
+    endedMs: () => failingMs + lastsMs,
   }
 }
 
@@ -112,13 +133,8 @@ describe('a list that answers 200 and is wrong', () => {
     'loses no item on %s where page cursors that have waited bring an empty last page',
     (plan) => {
       const givenMs = new Map<string, number>()
-      let failingMs = 0
       const { missing, world } = played(plan, {
-        // The fill of the second morning is broken off for six minutes.
-        fails: ({ pageCursor }, _requests, nowMs) => {
-          if (failingMs === 0 && nowMs > SEVEN + DAY - MINUTE && pageCursor !== undefined) failingMs = nowMs
-          return failingMs > 0 && nowMs < failingMs + 6 * MINUTE ? UNAVAILABLE : undefined
-        },
+        fails: brokenOff(SEVEN + DAY - MINUTE, 6 * MINUTE).fails,
         answer: (query, nowMs, honest) => {
           const { pageCursor } = query
           if (pageCursor !== undefined && nowMs > (givenMs.get(pageCursor) ?? 0) + 5 * MINUTE)
@@ -151,16 +167,11 @@ describe('a list that answers 200 and is wrong', () => {
   })
 
   it.each(BOTH)('loses no item on %s where it is empty while the gap of an overflow is read', (plan) => {
-    let failingMs = 0
+    const { fails, endedMs } = brokenOff(SEVEN + DAY - MINUTE, 5 * MINUTE)
     const { missing, world } = played(plan, {
-      fails: ({ pageCursor }, _requests, nowMs) => {
-        if (failingMs === 0 && nowMs > SEVEN + DAY - MINUTE && pageCursor !== undefined) failingMs = nowMs
-        return failingMs > 0 && nowMs < failingMs + 5 * MINUTE ? UNAVAILABLE : undefined
-      },
+      fails,
       answer: (query, nowMs, honest) =>
-        failingMs > 0 && nowMs >= failingMs + 5 * MINUTE && nowMs < failingMs + 90 * MINUTE
-          ? nothing(query)
-          : honest.page(query, nowMs),
+        nowMs >= endedMs() && nowMs < endedMs() + 85 * MINUTE ? nothing(query) : honest.page(query, nowMs),
     })
     expect(missing).toEqual([])
     expect(world.openGaps).toEqual([])
@@ -178,9 +189,7 @@ describe('a list that answers 200 and is wrong', () => {
       for (const item of items) {
         if (item.fromMs > fromMs && item.fromMs < fromMs + lastsMs) item.fromMs = fromMs + lastsMs
       }
-      expect(
-        played(plan, { items, answer: (query, nowMs, honest) => honest.page(query, nowMs) }).missing,
-      ).toEqual([])
+      expect(played(plan, { items }).missing).toEqual([])
     },
   )
 
@@ -190,7 +199,6 @@ describe('a list that answers 200 and is wrong', () => {
     for (const item of items) if (item.fromMs > fromMs && item.fromMs < toMs) item.fromMs = toMs
     const { missing } = played(plan, {
       items,
-      answer: (query, nowMs, honest) => honest.page(query, nowMs),
       fails: ({ sinceCursor }, _requests, nowMs) =>
         sinceCursor !== undefined && nowMs >= toMs && Number(sinceCursor.split('@')[1]) < toMs
           ? classifyStatus(400, null, '')
@@ -221,7 +229,7 @@ describe('a list that answers 200 and is wrong', () => {
 
   it.each(BOTH)('blinds no poll on %s where it gives no poll cursor and lists the oldest first', (plan) => {
     const { missing, latestMs } = played(plan, {
-      answer: (query, nowMs, honest) => oldestFirst(honest, query, nowMs),
+      answer: oldestFirst,
     })
     expect(missing).toEqual([])
     expect(latestMs).toBeLessThan(plan === 'free' ? 40 * MINUTE : 10 * MINUTE)
@@ -236,7 +244,7 @@ describe('a poll by date in place of one by cursor', () => {
       timeMs: item.timeMs - 7 * DAY,
       fromMs: item.fromMs - 7 * DAY,
     }))
-    const { world } = played('free', { items, answer: (query, nowMs, honest) => honest.page(query, nowMs) })
+    const { world } = played('free', { items })
     expect(world.store.events).toEqual([])
   })
 
@@ -250,11 +258,7 @@ describe('a poll by date in place of one by cursor', () => {
         if (item.fromMs > fromMs && item.fromMs < toMs) item.fromMs = toMs + 10 + index
       const old = { guid: 'old', content: 'old', timeMs: fromMs - 10 * DAY, fromMs: toMs }
       items.push({ ...old, toMs: Number.POSITIVE_INFINITY })
-      const behind = new FreeUpstream(items, { cursors: 'insertion' }, seededChance(1))
-      const { world, missing } = played('free', {
-        items,
-        answer: (query, nowMs) => behind.page(query, nowMs),
-      })
+      const { world, missing } = played('free', { items, rules: { cursors: 'insertion' } })
       expect(world.reports.filter(({ event }) => event === 'poll.cursor_dead')).toEqual([])
       expect(missing).toEqual([])
     }
@@ -271,29 +275,24 @@ it('a gap after a weekend is filled although its first day has no item', () => {
   const friday = monday - 3 * DAY
   const last = { guid: 'friday', content: 'friday', timeMs: friday + 13 * HOUR, fromMs: friday + 13 * HOUR }
   items.push({ ...last, toMs: friday + 30 * HOUR })
-  const honest = new FreeUpstream(items, {}, seededChance(1))
   let failingMs = 0
-  const world: World = new World({
-    ...plans.free,
-    seed: 1,
+  const { missing, world } = played('free', {
+    items,
     startMs: friday + 5 * HOUR,
-    items: [],
-    strange: (_page, query) => honest.page(query, world.nowMs),
+    endMs: monday + 3 * HOUR,
+    // Pages alone are refused.
     fails: ({ pageCursor }, _requests, nowMs) => {
       if (pageCursor !== undefined && failingMs === 0 && nowMs > monday) failingMs = nowMs
       const isFailing = pageCursor !== undefined && nowMs < failingMs + 6 * MINUTE
       return isFailing ? classifyStatus(400, null, '') : undefined
     },
   })
-  world.run(monday + 3 * HOUR)
   expect(world.openGaps).toEqual([])
-  const held = new Set(world.store.events.map(({ data }) => data))
-  expect(honest.entries.filter(({ text }) => !held.has(text)).map(({ item }) => item.guid)).toEqual([])
+  expect(missing).toEqual([])
 })
 
 it('an upstream that refuses all its own cursors costs a gap in five minutes, then ever fewer, and no item', () => {
   const { missing, latestMs, world } = played('ultimate', {
-    answer: (query, nowMs, honest) => honest.page(query, nowMs),
     fails: ({ sinceCursor }) => (sinceCursor === undefined ? undefined : classifyStatus(400, null, '')),
   })
   expect(missing).toEqual([])
@@ -308,9 +307,9 @@ function renamed(page: Page): Page {
 
 /** The first page has the oldest items of the range, and no page a poll cursor. */
 function oldestFirst(
-  honest: FreeUpstream,
   { fromMs = 0, toMs, pageCursor, pageSize }: UpstreamListQuery,
   nowMs: number,
+  honest: FreeUpstream,
 ): Page {
   const listed = honest.entries.filter(
     ({ item }) =>

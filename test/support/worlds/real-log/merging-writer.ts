@@ -6,7 +6,7 @@ import type { Committed } from '../../../../src/core/event.ts'
 import type { Commit, Writer } from '../../../../src/log/events.ts'
 
 /** Commits of rows that become one. Enough of them stay that each world also writes rows alone, many times. */
-export const MOST_MERGED = 20
+const MOST_MERGED = 20
 
 /** A writer whose commits of rows wait for `MOST_MERGED` of them, a commit of events or rejected items, or `flush`. */
 export class MergingWriter implements Writer {
