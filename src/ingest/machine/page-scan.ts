@@ -36,6 +36,8 @@ import { HOLD_MS } from './state.ts'
 const MOST_FAILURES = 5
 /** Text that a scan holds until it has more: a usual day has 3 MB. One more page may come on top. */
 const MOST_HELD_CHARACTERS = 16 * 1024 * 1024
+/** A page cursor may have expired after so long. */
+const WAITED_MS = 30_000
 /** Pages in a row without an item of the range: upstream ignores the date filter, or the scan never ends. */
 const MOST_STRAY_PAGES = 3
 
@@ -63,6 +65,7 @@ export function startScan(
   context.state.scan = {
     purpose,
     pageCursor: null,
+    pageMs: null,
     seenCursors: [],
     guids: new Set(),
     pages: 0,
@@ -158,7 +161,7 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   }
   const fault = faultOf(scan, grown, page)
   if (fault !== null) return postpone(context, { ...grown, pageCursor: null }, fault)
-  const next = { ...grown, pageCursor: page.nextCursor ?? null, failures: 0 }
+  const next = { ...grown, pageCursor: page.nextCursor ?? null, pageMs: context.nowMs, failures: 0 }
   context.state.scan = next
   if (isTooMuchToHold(next)) publishHeld(context, next)
   else if (grown.fetched.length >= COMMIT_LIMIT && grown.gapId !== null) publishPart(context, next)
@@ -221,11 +224,17 @@ function isInRange({ fromMs, toMs }: PageScan, timeMs: number): boolean {
  */
 function doubtAbout(context: StepContext, scan: PageScan, before: PageScan, page: ReadPage): string | null {
   if (isAstray(scan)) return 'the scan did not meet the items of the poll that it completes'
-  const hasWaited = before.pageCursor !== null && (before.pages === 0 || before.failures > 0)
-  if (hasWaited && page.count === 0) return 'nothing came behind a page cursor that had waited'
+  if (hasWaited(context, before) && page.count === 0)
+    return 'nothing came behind a page cursor that had waited'
   if (isShortOfDay(context, scan)) return 'the list has less than half of what is known of the day'
   if (isEmptyOverflow(context, scan)) return 'the list has no item of a range that had more than a page'
   return null
+}
+
+/** True for a page whose cursor is of an earlier try, or was kept while requests failed, a quota was spent or another scan read. */
+function hasWaited({ nowMs }: StepContext, { pageCursor, pageMs, failures }: PageScan): boolean {
+  if (pageCursor === null) return false
+  return pageMs === null || failures > 0 || Math.abs(nowMs - pageMs) >= WAITED_MS
 }
 
 /** True where the scans of a gap have met no item at all up to its end, although the page of a poll had too many to show. */

@@ -23,6 +23,11 @@ const SIGHTINGS_KEPT = 100
 const FAR_APART_MS = 30 * DAY_MS
 /** So many of them that fit only one clock show that it is right. */
 const FEWEST_FITS = 5
+/**
+ * And so many times as many as fit only the other one: where a clock was set during a silence, the older items of the first page
+ * after it fit the wrong one.
+ */
+const MAJORITY = 2
 
 /** Upstream's `Date` has whole seconds: a smaller difference between the clocks is not measurable. */
 const SMALLEST_SKEW_MS = 1500
@@ -172,8 +177,8 @@ function rightClock({ sightings }: Pick<Clocks, 'sightings'>): RightClock | null
   const [ours, date, neither] = (['ours', 'date', 'neither'] as const).map(
     (fit) => sightings.filter((seen) => seen === fit).length,
   ) as [number, number, number]
-  const most = Math.max(ours, date)
-  if (most < FEWEST_FITS || most < neither) return null
+  const [most, least] = [Math.max(ours, date), Math.min(ours, date)]
+  if (most < FEWEST_FITS || most < neither || most < MAJORITY * least) return null
   return date > ours ? 'date' : 'ours'
 }
 

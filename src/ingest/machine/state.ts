@@ -100,6 +100,8 @@ export interface PageScan {
   toMs: number | null
   /** The next page; null = the first one. */
   pageCursor: string | null
+  /** When that page cursor came, by our clock; null before the first page of this try. */
+  pageMs: number | null
   seenCursors: string[]
   /** guids of all pages so far: a page with none but these is a loop. */
   guids: ReadonlySet<string>

@@ -218,12 +218,34 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'expired-page-cursor-believed',
     file: machine('page-scan'),
-    before: 'if (hasWaited && page.count === 0) return',
-    after: 'if (hasWaited && page.count < 0) return',
+    before: 'if (hasWaited(context, before) && page.count === 0)',
+    after: 'if (hasWaited(context, before) && page.count < 0)',
     breaks: 'An empty page behind a page cursor that has waited does not end a scan.',
     killedBy: machineTest(
       'broken-worlds',
       'loses no item on %s where page cursors that have waited bring an empty last page',
+    ),
+  },
+  {
+    name: 'waiting-page-cursor-believed',
+    file: machine('page-scan'),
+    before: ' || Math.abs(nowMs - pageMs) >= WAITED_MS',
+    after: '',
+    breaks: 'An empty page behind a page cursor that was kept while 429s came does not end a scan.',
+    killedBy: machineTest(
+      'broken-worlds',
+      'loses no item where 429s keep a page waiting and its cursor then brings an empty last page, seed %i',
+    ),
+  },
+  {
+    name: 'clock-by-a-narrow-vote',
+    file: machine('present'),
+    before: 'most < MAJORITY * least',
+    after: 'most < least',
+    breaks: 'A clock that was set back while polls waited is not taken for the right one.',
+    killedBy: machineTest(
+      'broken-worlds',
+      'where our clock is set back by an hour while polls wait: the items of the next page fit both clocks',
     ),
   },
   {

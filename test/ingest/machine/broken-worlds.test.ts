@@ -6,7 +6,7 @@ import { type PlanName, planNames, plans } from '../../../src/core/plans.ts'
 import type { UpstreamListQuery } from '../../../src/upstream/list-parameters.ts'
 import { classifyStatus } from '../../../src/upstream/outcome.ts'
 import type { Page } from '../../../src/upstream/page.ts'
-import { type Assumption, assumptions } from '../../support/worlds/broken/assumptions.ts'
+import { type Assumption, answerAssumptions, assumptions } from '../../support/worlds/broken/assumptions.ts'
 import { playBroken } from '../../support/worlds/broken/broken-world.ts'
 import { type FreeItem, type FreeRules, FreeUpstream } from '../../support/worlds/broken/free-upstream.ts'
 import { World, type WorldOptions } from '../../support/worlds/ingest-world.ts'
@@ -27,7 +27,7 @@ function expectWhole(plan: PlanName, broken: readonly Assumption[], seed = 1): v
 }
 
 describe('nothing is lost, doubled or held up', () => {
-  it.each(assumptions)('where this is untrue: %s', (name) => {
+  it.each([...assumptions, ...answerAssumptions])('where this is untrue: %s', (name) => {
     expectWhole('free', [name])
     expectWhole('lite', [name])
   })
@@ -44,7 +44,24 @@ describe('nothing is lost, doubled or held up', () => {
     })
     expect(verdict.broken).toEqual([])
   })
+
+  it('where our clock is set back by an hour while polls wait: the items of the next page fit both clocks', () => {
+    const verdict = playBroken({
+      plan: 'free',
+      broken: ['upstream accepts its own cursors', 'clocks do not jump'],
+      seed: 12,
+    })
+    expect(verdict.broken).toEqual([])
+  })
 })
+
+it.each([2, 4, 19, 22])(
+  'loses no item where 429s keep a page waiting and its cursor then brings an empty last page, seed %i',
+  (seed) => {
+    const broken = ['pages can be read on later', 'the quota is as configured'] as const
+    expect(playBroken({ plan: 'free', broken, seed }).broken).toEqual([])
+  },
+)
 
 /** Four business days, each with half of its items in a burst at 07:00. */
 function fourDays(): FreeItem[] {

@@ -64,8 +64,23 @@ export const assumptions = [
   // Requests fail, commits lose their answers, processes crash.
   'requests succeed',
 ] as const
-/** One of them. */
-export type Assumption = (typeof assumptions)[number]
+/** The same of answers that are good by their status and yet wrong. Their worlds leave the seeds of the others as they are. */
+export const answerAssumptions = [
+  // It stands still for minutes or a day while requests are answered.
+  'the list goes on',
+  // It is empty for a while.
+  'the list is there',
+  // They begin anew: behind those that were given before nothing is listed any more.
+  'cursors keep their meaning',
+  // A page cursor that has waited is answered with an empty last page.
+  'pages can be read on later',
+  // Polls go by date, with each order of the page.
+  'answers have a cursor',
+  // Cursors are refused from soon after they were given.
+  'upstream accepts its own cursors',
+] as const
+/** One of either. */
+export type Assumption = (typeof assumptions)[number] | (typeof answerAssumptions)[number]
 
 /** A world under construction. */
 export interface Draft {
@@ -227,6 +242,32 @@ const breakers: Record<Assumption, (draft: Draft) => void> = {
     options.crashes = 0.002
     options.faultsUntilMs = END_MS - 8 * HOUR
   },
+  'the list goes on': ({ rules, chance }) => {
+    rules.still = window(chance, [10 * MINUTE, 3 * HOUR, 20 * HOUR, 30 * HOUR])
+  },
+  'the list is there': ({ rules, chance }) => {
+    rules.emptied = window(chance, [5 * SECOND, 2 * MINUTE, HOUR, 6 * HOUR])
+  },
+  'cursors keep their meaning': ({ rules, chance }) => {
+    rules.renumberedMs = START_MS + chance.between(10 * MINUTE, DAY)
+  },
+  'pages can be read on later': ({ rules, chance }) => {
+    rules.pagesEndAfterMs = chance.pick([30 * SECOND, 2 * MINUTE, 30 * MINUTE])
+  },
+  'answers have a cursor': ({ rules, chance }) => {
+    rules.cursors = 'none'
+    rules.order = chance.pick(['newest first', 'any', 'oldest first'] as const)
+  },
+  'upstream accepts its own cursors': ({ rules, chance }) => {
+    const afterMs = chance.pick([0, 30 * SECOND, 10 * MINUTE])
+    rules.expires = { afterMs, failure: anyFailure(chance) }
+  },
+}
+
+/** A time within the first day that lasts so long, and ends eight hours before the world does. */
+function window(chance: SeededChance, lengths: number[]): { fromMs: number; toMs: number } {
+  const fromMs = START_MS + chance.between(10 * MINUTE, DAY)
+  return { fromMs, toMs: Math.min(fromMs + chance.pick(lengths), END_MS - 8 * HOUR) }
 }
 
 const FAILURES: Failure[] = [

@@ -7,6 +7,7 @@ import { type PlanName, plans } from '../../../../src/core/plans.ts'
 import { World, type WorldOptions } from '../ingest-world.ts'
 import {
   type Assumption,
+  answerAssumptions,
   assumptions,
   breakAssumption,
   type Draft,
@@ -33,12 +34,18 @@ export interface BrokenVerdict extends ContentVerdict, Omit<Liveness, 'broken'> 
 /** Every assumption alone, and each with one other that the seed draws. */
 export function brokenCases(plan: PlanName, seed: number): BrokenCase[] {
   const chance = seededChance(seed * 31 + plan.length)
-  const alone = assumptions.map((one) => ({ plan, broken: [one], seed }))
-  const pairs = assumptions.map((one) => {
-    const other = chance.pick(assumptions.filter((name) => name !== one))
-    return { plan, broken: [one, other], seed }
-  })
-  return [...alone, ...pairs]
+  const casesOf = (names: readonly Assumption[], others: readonly Assumption[]): BrokenCase[] => {
+    const alone = names.map((one) => ({ plan, broken: [one], seed }))
+    const pairs = names.map((one) => {
+      const other = chance.pick(others.filter((name) => name !== one))
+      return { plan, broken: [one, other], seed }
+    })
+    return [...alone, ...pairs]
+  }
+  return [
+    ...casesOf(assumptions, assumptions),
+    ...casesOf(answerAssumptions, [...assumptions, ...answerAssumptions]),
+  ]
 }
 
 /**

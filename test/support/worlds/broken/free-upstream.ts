@@ -20,8 +20,8 @@ export interface FreeItem {
 
 /** What is untrue of this upstream. The honest one has the first value of each. */
 export interface FreeRules {
-  /** `page`: poll cursors by insertion, page cursors count the items before the page. */
-  cursors: 'time' | 'insertion' | 'page'
+  /** `page`: poll cursors by insertion, page cursors count the items before the page. `none`: answers have no poll cursor. */
+  cursors: 'time' | 'insertion' | 'page' | 'none'
   order: 'newest first' | 'any' | 'oldest first'
   hasMore: 'true' | 'never' | 'always' | 'absent'
   /** Age at which a poll cursor is refused, and how. */
@@ -34,6 +34,20 @@ export interface FreeRules {
   leftOut: number
   /** Half of the answers come from a server whose list is so far behind, ms. */
   behindMs: number
+  /** Meanwhile the list stands still. */
+  still: Span | null
+  /** Meanwhile nothing is listed. */
+  emptied: Span | null
+  /** Behind poll cursors that were given before nothing is listed from then on. */
+  renumberedMs: number | null
+  /** Age from which a page cursor is answered with an empty last page. */
+  pagesEndAfterMs: number | null
+}
+
+/** From one time to before another, ms. */
+interface Span {
+  fromMs: number
+  toMs: number
 }
 
 /** Rules of an honest upstream. */
@@ -46,6 +60,10 @@ export const HONEST: FreeRules = {
   cachedMs: 0,
   leftOut: 0,
   behindMs: 0,
+  still: null,
+  emptied: null,
+  renumberedMs: null,
+  pagesEndAfterMs: null,
 }
 
 /** An item with its place in the order of cursors. */
@@ -63,8 +81,13 @@ export interface FinishedScan {
   /** When its first and last page were answered. */
   beganMs: number
   endedMs: number
-  /** Listed with the first page and still with the last, and on none of the pages. */
+  /**
+   * Listed with the first page and still with the last, and on none of the pages. None where a page was empty that should not
+   * have been: whoever reads must doubt that.
+   */
   missing: ReadonlySet<Listed>
+  /** The list stood still. */
+  isStill: boolean
 }
 
 /** A date range that is being read. */
@@ -72,6 +95,8 @@ interface OpenScan {
   beganMs: number
   listed: readonly Listed[]
   shown: Set<Listed>
+  isEmptied: boolean
+  isStill: boolean
 }
 
 /** A page, its items, and all that its query listed. */
@@ -79,6 +104,9 @@ interface Answer {
   page: Page
   shown: readonly Listed[]
   listed: readonly Listed[]
+  /** Of a list that stood still, or was empty. */
+  isStill: boolean
+  isEmptied: boolean
 }
 
 /** Upstream's bounds have whole seconds. */
@@ -88,12 +116,12 @@ const WHOLE_SECOND_MS = 999
 export class FreeUpstream {
   /** Every item, newest first in the order of cursors. */
   readonly entries: readonly Listed[]
-  /** Times of the good answers that were neither from the cache nor behind; ascending. */
+  /** Times of the good answers that were of the present: not from the cache, behind, still or emptied; ascending. */
   readonly answeredMs: number[] = []
-  /** Items that such an answer to a poll by cursor had, or cut off in a way that the poller can see. */
-  readonly offered = new Set<Listed>()
+  /** Items that such an answer to a poll by cursor had, or cut off in a way that the poller can see, and when the last did. */
+  readonly #offeredMs = new Map<Listed, number>()
   /** Items that a page should have had and did not, or cut off without a sign. */
-  readonly withheld = new Set<Listed>()
+  readonly #withheld = new Set<Listed>()
   /** Date ranges that were read to their end, in order. */
   readonly scans: FinishedScan[] = []
   readonly #rules: FreeRules
@@ -105,8 +133,7 @@ export class FreeUpstream {
   constructor(items: readonly FreeItem[], rules: Partial<FreeRules>, chance: SeededChance) {
     this.#rules = { ...HONEST, ...rules }
     this.#chance = chance
-    const placeOf = ({ timeMs, fromMs }: FreeItem): number =>
-      this.#rules.cursors === 'time' ? timeMs : fromMs
+    const placeOf = ({ timeMs, fromMs }: FreeItem): number => (this.isByTime ? timeMs : fromMs)
     const order = (one: FreeItem, other: FreeItem): number =>
       placeOf(one) - placeOf(other) || compare(one.guid, other.guid)
     let before: Listed | undefined
@@ -123,12 +150,36 @@ export class FreeUpstream {
 
   /** True where cursors follow item time. */
   get isByTime(): boolean {
-    return this.#rules.cursors === 'time'
+    return this.#rules.cursors === 'time' || this.#rules.cursors === 'none'
+  }
+
+  /** When its cursors begin anew, ms; null for never. */
+  get renumberedMs(): number | null {
+    return this.#rules.renumberedMs
   }
 
   /** How far the list of its slower server is behind, ms. */
   get behindMs(): number {
     return this.#rules.behindMs
+  }
+
+  /** True where a poll by cursor had the item, or cut it off in a way that the poller can see. */
+  isOffered(entry: Listed): boolean {
+    return this.#offeredMs.has(entry)
+  }
+
+  /**
+   * Items that some answer hid, so that nobody can be blamed for missing them. A list that stood still hides only what no poll
+   * by cursor offered afterwards.
+   */
+  hidden(): ReadonlySet<Listed> {
+    const hidden = new Set(this.#withheld)
+    for (const { missing, isStill, endedMs } of this.scans) {
+      for (const entry of missing) {
+        if (!isStill || (this.#offeredMs.get(entry) ?? 0) <= endedMs) hidden.add(entry)
+      }
+    }
+    return hidden
   }
 
   /** How it refuses this query; undefined where it does not. */
@@ -151,12 +202,25 @@ export class FreeUpstream {
     const cached = this.#cache.get(key)
     const isCached = cached !== undefined && nowMs < cached.untilMs
     const isBehind = behindMs > 0 && this.#chance.yes(0.5)
-    if (!isCached && !isBehind) this.answeredMs.push(nowMs)
     const answer = isCached ? cached.answer : this.#answer(query, isBehind ? nowMs - behindMs : nowMs, nowMs)
     if (cachedMs > 0 && !isCached) this.#cache.set(key, { answer, untilMs: nowMs + cachedMs })
+    const isPresent = !isCached && !isBehind && !answer.isStill && !answer.isEmptied
+    if (isPresent) this.answeredMs.push(nowMs)
     if (query.fromMs !== undefined) this.#follow(query, answer, nowMs)
-    if (query.sinceCursor !== undefined && !isCached && !isBehind) this.#offer(query, answer)
+    if (query.sinceCursor !== undefined && isPresent) this.#offer(query, answer, nowMs)
     return answer.page
+  }
+
+  /** True where nothing is listed although something is: for a while, behind older cursors, or behind a page that has waited. */
+  #isEmptied({ sinceCursor, pageCursor }: UpstreamListQuery, nowMs: number): boolean {
+    const { emptied, renumberedMs, pagesEndAfterMs } = this.#rules
+    if (isDuring(emptied, nowMs)) return true
+    if (renumberedMs !== null && sinceCursor !== undefined && nowMs >= renumberedMs) {
+      return givenMs(sinceCursor) < renumberedMs
+    }
+    return (
+      pagesEndAfterMs !== null && pageCursor !== undefined && nowMs - givenMs(pageCursor) >= pagesEndAfterMs
+    )
   }
 
   /** Items of a query as of that time, newest first. */
@@ -176,8 +240,10 @@ export class FreeUpstream {
 
   #answer(query: UpstreamListQuery, asOfMs: number, nowMs: number): Answer {
     const { sinceCursor, pageCursor, pageSize } = query
-    const { cursors, order, hasMore, leftOut } = this.#rules
-    const listed = this.#listed(query, asOfMs)
+    const { cursors, order, hasMore, leftOut, still, pagesEndAfterMs } = this.#rules
+    const isStill = isDuring(still, nowMs)
+    const isEmptied = this.#isEmptied(query, nowMs)
+    const listed = isEmptied ? [] : this.#listed(query, isStill ? (still?.fromMs ?? 0) : asOfMs)
     const start = pageCursor === undefined ? 0 : this.#startOf(pageCursor, listed)
     const chosen = listed.slice(start, start + pageSize)
     const more = listed.length > start + pageSize
@@ -185,15 +251,20 @@ export class FreeUpstream {
     // The specification: the cursor of the newest item in the response.
     const [newest] = shown
     const last = chosen.at(-1)
-    const next = cursors === 'page' ? String(start + pageSize) : String(last?.rank)
+    const place = cursors === 'page' ? start + pageSize : last?.rank
+    // Where page cursors do not age, the same page has the same one: a cache knows it.
+    const next = `${place}@${pagesEndAfterMs === null ? 0 : nowMs}`
+    const latest = newest === undefined ? (sinceCursor ?? null) : `${newest.rank}@${nowMs}`
     const stated = { true: more, never: false, always: true, absent: undefined }[hasMore]
     return {
       shown,
       listed,
+      isStill,
+      isEmptied,
       page: {
         items: this.#inOrder(shown, order).map(({ text }) => ({ text, value: this.#values.get(text) })),
         nextCursor: sinceCursor !== undefined ? undefined : more ? next : null,
-        latestCursor: newest === undefined ? (sinceCursor ?? null) : `${newest.rank}@${nowMs}`,
+        latestCursor: cursors === 'none' ? null : latest,
         hasMore: sinceCursor === undefined ? undefined : stated,
         warnings: [],
       },
@@ -201,14 +272,15 @@ export class FreeUpstream {
   }
 
   #startOf(pageCursor: string, listed: readonly Listed[]): number {
-    if (this.#rules.cursors === 'page') return Number(pageCursor)
-    const start = listed.findIndex(({ rank }) => rank < Number(pageCursor))
+    const place = rankIn(pageCursor)
+    if (this.#rules.cursors === 'page') return place
+    const start = listed.findIndex(({ rank }) => rank < place)
     return start === -1 ? listed.length : start
   }
 
   #withholds(entry: Listed, share: number): boolean {
     if (!this.#chance.yes(share)) return false
-    this.withheld.add(entry)
+    this.#withheld.add(entry)
     return true
   }
 
@@ -222,12 +294,12 @@ export class FreeUpstream {
   }
 
   /** Notes what a poll by cursor could have shown; what it cuts off counts where the poller can see that. */
-  #offer({ pageSize }: UpstreamListQuery, { page, shown, listed }: Answer): void {
+  #offer({ pageSize }: UpstreamListQuery, { page, shown, listed }: Answer, nowMs: number): void {
     const isCutVisible = page.hasMore === true || shown.length >= pageSize
     const known = new Set(shown)
     for (const entry of listed) {
-      if (known.has(entry) || isCutVisible) this.offered.add(entry)
-      else this.withheld.add(entry)
+      if (known.has(entry) || isCutVisible) this.#offeredMs.set(entry, nowMs)
+      else this.#withheld.add(entry)
     }
   }
 
@@ -237,16 +309,21 @@ export class FreeUpstream {
     const range = { pageSize, fromMs, ...(toMs !== undefined && { toMs }) }
     const key = `${fromMs}/${toMs}`
     if (pageCursor === undefined) {
-      this.#openScans.set(key, { beganMs: nowMs, listed: this.#listed(range, nowMs), shown: new Set() })
+      const listed = this.#listed(range, nowMs)
+      const isUntrue = { isStill: false, isEmptied: false }
+      this.#openScans.set(key, { beganMs: nowMs, listed, shown: new Set(), ...isUntrue })
     }
     const scan = this.#openScans.get(key)
     if (scan === undefined) return
     for (const entry of answer.shown) scan.shown.add(entry)
+    scan.isStill ||= answer.isStill
+    scan.isEmptied ||= answer.isEmptied
     if (answer.page.nextCursor !== null) return
     this.#openScans.delete(key)
-    const missing = scan.listed.filter((entry) => entry.item.toMs > nowMs && !scan.shown.has(entry))
-    const { beganMs } = scan
-    this.scans.push({ fromMs, toMs, beganMs, endedMs: nowMs, missing: new Set(missing) })
+    const { beganMs, isStill, isEmptied } = scan
+    const isMissing = (entry: Listed): boolean => entry.item.toMs > nowMs && !scan.shown.has(entry)
+    const missing = new Set(isEmptied ? [] : scan.listed.filter(isMissing))
+    this.scans.push({ fromMs, toMs, beganMs, endedMs: nowMs, missing, isStill })
   }
 }
 
@@ -265,9 +342,13 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-/** A poll cursor is the rank of an item and the moment when it was given. */
+/** A cursor is the rank of an item, or a number of items, and the moment when it was given. */
 function rankIn(cursor: string): number {
   return Number(cursor.split('@')[0])
+}
+
+function isDuring(span: Span | null, ms: number): boolean {
+  return span !== null && span.fromMs <= ms && ms < span.toMs
 }
 
 function givenMs(cursor: string): number {

@@ -27,6 +27,9 @@ const POLL_SHARE = 0.5
 const MARGIN_MS = 2 * SECOND
 /** Clocks that are this far apart both count as right. */
 const AGREEMENT_MS = 10 * MINUTE
+/** In release hours a dead cursor is found within this time and so many planned intervals: ten items are expected meanwhile. */
+const DEAD_MS = 30 * MINUTE
+const DEAD_INTERVALS = 3
 /** Polls are at most six hours apart, in which an hour of a closed day counts half. */
 const LONGEST_OPEN_MS = 6 * HOUR
 const LONGEST_CLOSED_MS = 12 * HOUR
@@ -76,6 +79,7 @@ export function livenessOf(world: World, upstream: FreeUpstream, given: Liveness
       ...line('pauses of polls', longPauses(world, failures, given)),
       ...line('intervals planned too long', longPlans(world, given)),
       ...line('contents neither held nor in a gap in time', unheld.late),
+      ...line('dead cursors kept', deadCursor(world, upstream, failures)),
     ],
     longestPauseMs: world.polls.reduce(
       (most, { atMs }, index) => Math.max(most, atMs - (world.polls[index - 1]?.atMs ?? atMs)),
@@ -211,8 +215,7 @@ function unheldAtFront(
     if (!eventMs.has(data)) eventMs.set(data, world.committedMs[index] ?? 0)
   })
   const gaps = gapsOf(world)
-  const unseen = new Set(upstream.withheld)
-  for (const { missing } of upstream.scans) for (const entry of missing) unseen.add(entry)
+  const hidden = upstream.hidden()
   const goodMs = goodPollsOf(world, upstream)
   const late: string[] = []
   let longestMs = 0
@@ -223,7 +226,7 @@ function unheldAtFront(
     const polledMs = goodMs[given.isWithoutClock ? poll + 2 : poll]
     if (polledMs === undefined) break
     const { item, text } = entry
-    if (item.toMs <= polledMs || unseen.has(entry)) continue
+    if (item.toMs <= polledMs || hidden.has(entry)) continue
     const dueMs = polledMs + HOLD_MS + SLACK_MS
     const heldMs = eventMs.get(text) ?? Number.POSITIVE_INFINITY
     const gapMs = gaps
@@ -283,6 +286,21 @@ function goodPollsOf(world: World, { answeredMs }: FreeUpstream): number[] {
     .filter(({ event, atMs }) => event === 'poll.done' && present.has(atMs))
     .map(({ atMs }) => atMs)
     .filter((atMs) => !world.claimsMs.some((ms) => ms > atMs && ms <= atMs + HOLD_MS + SLACK_MS))
+}
+
+/** A cursor that leads to nothing any more, and that polls without a failure went on with; as a sentence. */
+function deadCursor(world: World, upstream: FreeUpstream, failures: readonly HeldUp[]): string[] {
+  const { renumberedMs } = upstream
+  if (renumberedMs === null) return []
+  const plannedMs = world.polls
+    .filter(({ atMs }) => Math.abs(atMs - renumberedMs) < DEAD_MS)
+    .map((poll) => poll.plannedMs)
+  const knownMs = renumberedMs + DEAD_MS + DEAD_INTERVALS * Math.max(0, ...plannedMs)
+  const isOpen = [renumberedMs, knownMs].every((ms) => calendar.phase(ms) === 'open')
+  const isWithin = (ms: number): boolean => renumberedMs < ms && ms <= knownMs
+  const isHeldUp = failures.some(({ atMs }) => isWithin(atMs))
+  if (!isOpen || isHeldUp || goodPollsOf(world, upstream).some(isWithin)) return []
+  return [`from ${new Date(renumberedMs).toISOString()}, allowed ${minutes(knownMs - renumberedMs)}`]
 }
 
 /** Every gap of the world, with when it was opened and closed; infinite where it is open. */

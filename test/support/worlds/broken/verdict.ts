@@ -133,8 +133,7 @@ function namer(
   const presentMs = world.ourMs + skewMs
   const unread = unreconciledRanges(head, { calendar, presentMs, skewMs })
   const readings = reconciliationsOf(world, upstream)
-  const unseen = new Set(upstream.withheld)
-  for (const { missing } of upstream.scans) for (const entry of missing) unseen.add(entry)
+  const hidden = upstream.hidden()
   // A clock that runs ahead may have dated the start too late; where no clock is right nothing tells better.
   const countedFromMs = head.countedFromMs ?? Number.NEGATIVE_INFINITY
   const firstMs = beganWithoutClock ? null : world.firstAnswerMs
@@ -144,10 +143,10 @@ function namer(
     const { item } = entry
     const isHistory = backfilled !== null && isWithin(item.timeMs, backfilled)
     const isListedThen = item.fromMs <= (backfilled?.toMs ?? 0) && item.toMs === Number.POSITIVE_INFINITY
-    if (isHistory && isListedThen && !beganWithoutClock && !unseen.has(entry)) return null
+    if (isHistory && isListedThen && !beganWithoutClock && !hidden.has(entry)) return null
     if (item.timeMs < startMs) return 'beforeStart'
     // A poll showed that it left this out: only a gap may stand for it. No answer that withheld it may be to blame.
-    if (upstream.offered.has(entry) && !unseen.has(entry)) return null
+    if (upstream.isOffered(entry) && !hidden.has(entry)) return null
     if (item.timeMs > presentMs + AHEAD_MS) return 'aheadOfPresent'
     if (unread.some((range) => isWithin(item.timeMs, range))) return 'unreconciled'
     const covering = readings.filter((range) => isWithin(item.timeMs, range))
