@@ -132,13 +132,16 @@ export function isTooLong(context: StepContext, { kind, pages }: PageScan): bool
  */
 export function isShortOfDay(context: StepContext, { kind, day, guids }: PageScan): boolean {
   const { state, config } = context
-  const { days, countedFromMs } = state.head
+  const { days, countedFromMs, latestTimeMs } = state.head
   if (kind !== 'daily_reconciliation' || day === null || day.isResumed || countedFromMs === null) return false
   // What is missing for more than an hour was withdrawn, unless everything is.
   if (guids.size > 0 && triesOf(context, day.date).attempts >= BELIEVED_AFTER) return false
   const range = reconciledRange(config.calendar, day.date, countedFromMs)
-  // Items of before the start may be counted on its day.
-  if (range === null || range.fromMs === countedFromMs) return false
+  if (range === null) return false
+  // On the first day items of before the start may be counted too: only of the newest one the time is known.
+  if (range.fromMs === countedFromMs) {
+    return guids.size === 0 && latestTimeMs >= range.fromMs && latestTimeMs < range.toMs
+  }
   return 2 * guids.size < itemsBetween(days, range.after, day.date)
 }
 

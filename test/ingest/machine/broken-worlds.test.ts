@@ -63,6 +63,10 @@ it.each([2, 4, 19, 22])(
   },
 )
 
+it('takes no empty list for the first day of the stream, of which an item is known', () => {
+  expect(playBroken({ plan: 'lite', broken: ['the list is there'], seed: 5 }).broken).toEqual([])
+})
+
 /** Four business days, each with half of its items in a burst at 07:00. */
 function fourDays(): FreeItem[] {
   const each = 320

@@ -74,7 +74,7 @@ export const answerAssumptions = [
   'cursors keep their meaning',
   // A page cursor that has waited is answered with an empty last page.
   'pages can be read on later',
-  // Polls go by date, with each order of the page.
+  // Polls go by date, with each order of the page and of the list.
   'answers have a cursor',
   // Cursors are refused from soon after they were given.
   'upstream accepts its own cursors',
@@ -245,11 +245,16 @@ const breakers: Record<Assumption, (draft: Draft) => void> = {
   'the list goes on': ({ rules, chance }) => {
     rules.still = window(chance, [10 * MINUTE, 3 * HOUR, 20 * HOUR, 30 * HOUR])
   },
-  'the list is there': ({ rules, chance }) => {
+  'the list is there': ({ rules, items, chance }) => {
     rules.emptied = window(chance, [5 * SECOND, 2 * MINUTE, HOUR, 6 * HOUR])
+    if (chance.yes(0.5)) return
+    // When the day is read again; of some items only that shows anything.
+    const sevenPmMs = SEVEN + chance.pick([0, DAY]) + 12 * HOUR
+    rules.emptied = { fromMs: sevenPmMs - 10 * MINUTE, toMs: sevenPmMs + chance.pick([5, 30, 170]) * MINUTE }
+    for (const item of items) if (chance.yes(0.1)) item.fromMs += chance.between(HOUR, 2 * HOUR)
   },
   'cursors keep their meaning': ({ rules, chance }) => {
-    rules.renumberedMs = START_MS + chance.between(10 * MINUTE, DAY)
+    rules.renumberedMs = releaseTime(chance)
   },
   'pages can be read on later': ({ rules, chance }) => {
     rules.pagesEndAfterMs = chance.pick([30 * SECOND, 2 * MINUTE, 30 * MINUTE])
@@ -257,6 +262,9 @@ const breakers: Record<Assumption, (draft: Draft) => void> = {
   'answers have a cursor': ({ rules, chance }) => {
     rules.cursors = 'none'
     rules.order = chance.pick(['newest first', 'any', 'oldest first'] as const)
+    // A rising list has its pages as they are.
+    if (rules.order === 'oldest first' && chance.yes(0.5))
+      Object.assign(rules, { order: 'newest first', isRising: true })
   },
   'upstream accepts its own cursors': ({ rules, chance }) => {
     const afterMs = chance.pick([0, 30 * SECOND, 10 * MINUTE])
@@ -264,9 +272,14 @@ const breakers: Record<Assumption, (draft: Draft) => void> = {
   },
 }
 
-/** A time within the first day that lasts so long, and ends eight hours before the world does. */
+/** A time in the release hours of either day. */
+function releaseTime(chance: SeededChance): number {
+  return START_MS + chance.pick([0, DAY]) + chance.between(10 * MINUTE, 11 * HOUR)
+}
+
+/** From such a time on for so long, at most until eight hours before the world ends. */
 function window(chance: SeededChance, lengths: number[]): { fromMs: number; toMs: number } {
-  const fromMs = START_MS + chance.between(10 * MINUTE, DAY)
+  const fromMs = releaseTime(chance)
   return { fromMs, toMs: Math.min(fromMs + chance.pick(lengths), END_MS - 8 * HOUR) }
 }
 

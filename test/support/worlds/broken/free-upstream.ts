@@ -20,9 +20,14 @@ export interface FreeItem {
 
 /** What is untrue of this upstream. The honest one has the first value of each. */
 export interface FreeRules {
-  /** `page`: poll cursors by insertion, page cursors count the items before the page. `none`: answers have no poll cursor. */
+  /**
+   * `page`: poll cursors by insertion, page cursors count the items before the page. `none`: no poll cursors, page cursors that
+   * count.
+   */
   cursors: 'time' | 'insertion' | 'page' | 'none'
   order: 'newest first' | 'any' | 'oldest first'
+  /** Lists of dates begin with the oldest item: their first page is the last one of others. */
+  isRising: boolean
   hasMore: 'true' | 'never' | 'always' | 'absent'
   /** Age at which a poll cursor is refused, and how. */
   expires: { afterMs: number; failure: Failure } | null
@@ -54,6 +59,7 @@ interface Span {
 export const HONEST: FreeRules = {
   cursors: 'time',
   order: 'newest first',
+  isRising: false,
   hasMore: 'true',
   expires: null,
   broken: null,
@@ -158,6 +164,11 @@ export class FreeUpstream {
     return this.#rules.renumberedMs
   }
 
+  /** True where no new item is listed for a while. */
+  get hidesItems(): boolean {
+    return this.#rules.still !== null || this.#rules.emptied !== null
+  }
+
   /** How far the list of its slower server is behind, ms. */
   get behindMs(): number {
     return this.#rules.behindMs
@@ -180,6 +191,10 @@ export class FreeUpstream {
       }
     }
     return hidden
+  }
+
+  get #isCounted(): boolean {
+    return this.#rules.cursors === 'page' || this.#rules.cursors === 'none'
   }
 
   /** How it refuses this query; undefined where it does not. */
@@ -240,10 +255,11 @@ export class FreeUpstream {
 
   #answer(query: UpstreamListQuery, asOfMs: number, nowMs: number): Answer {
     const { sinceCursor, pageCursor, pageSize } = query
-    const { cursors, order, hasMore, leftOut, still, pagesEndAfterMs } = this.#rules
+    const { cursors, order, isRising, hasMore, leftOut, still, pagesEndAfterMs } = this.#rules
     const isStill = isDuring(still, nowMs)
     const isEmptied = this.#isEmptied(query, nowMs)
-    const listed = isEmptied ? [] : this.#listed(query, isStill ? (still?.fromMs ?? 0) : asOfMs)
+    const falling = isEmptied ? [] : this.#listed(query, isStill ? (still?.fromMs ?? 0) : asOfMs)
+    const listed = isRising && sinceCursor === undefined ? falling.toReversed() : falling
     const start = pageCursor === undefined ? 0 : this.#startOf(pageCursor, listed)
     const chosen = listed.slice(start, start + pageSize)
     const more = listed.length > start + pageSize
@@ -251,7 +267,7 @@ export class FreeUpstream {
     // The specification: the cursor of the newest item in the response.
     const [newest] = shown
     const last = chosen.at(-1)
-    const place = cursors === 'page' ? start + pageSize : last?.rank
+    const place = this.#isCounted ? start + pageSize : last?.rank
     // Where page cursors do not age, the same page has the same one: a cache knows it.
     const next = `${place}@${pagesEndAfterMs === null ? 0 : nowMs}`
     const latest = newest === undefined ? (sinceCursor ?? null) : `${newest.rank}@${nowMs}`
@@ -273,7 +289,7 @@ export class FreeUpstream {
 
   #startOf(pageCursor: string, listed: readonly Listed[]): number {
     const place = rankIn(pageCursor)
-    if (this.#rules.cursors === 'page') return place
+    if (this.#isCounted) return place
     const start = listed.findIndex(({ rank }) => rank < place)
     return start === -1 ? listed.length : start
   }

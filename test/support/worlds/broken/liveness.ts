@@ -77,7 +77,7 @@ export function livenessOf(world: World, upstream: FreeUpstream, given: Liveness
   return {
     broken: [
       ...line('pauses of polls', longPauses(world, failures, given)),
-      ...line('intervals planned too long', longPlans(world, given)),
+      ...line('intervals planned too long', longPlans(world, upstream, given)),
       ...line('contents neither held nor in a gap in time', unheld.late),
       ...line('dead cursors kept', deadCursor(world, upstream, failures)),
     ],
@@ -122,9 +122,13 @@ function longPauses(world: World, failures: readonly HeldUp[], { jumpsMs }: Live
 /**
  * Planned intervals that are longer than the plan implies. Within release hours polls are at most 5.5 times as far apart as
  * if the week's polls were spread evenly; at no time more than the longest silence. Where our clock was set, where no clock is
- * right, and for the first poll, hours are those of the clocks that the poller went by.
+ * right, where a list without new items does not show which one is, and for the first poll, hours are those of the clocks that the poller went by.
  */
-function longPlans(world: World, { plan, jumpsMs, clocksApartMs, isWithoutClock }: LivenessCase): string[] {
+function longPlans(
+  world: World,
+  upstream: FreeUpstream,
+  { plan, jumpsMs, clocksApartMs, isWithoutClock }: LivenessCase,
+): string[] {
   const openMs = QUIETEST * Math.max(SECOND, WEEK / (plan.weeklyQuota * POLL_SHARE))
   const mostMs = (upstreamMs: number, plannedMs: number): number => {
     const ends = [upstreamMs, upstreamMs + plannedMs]
@@ -133,7 +137,8 @@ function longPlans(world: World, { plan, jumpsMs, clocksApartMs, isWithoutClock 
     const longestMs = isBusiness ? LONGEST_OPEN_MS : LONGEST_CLOSED_MS
     return isOpen ? Math.min(openMs, longestMs) : longestMs
   }
-  const hasClock = jumpsMs.length === 0 && !isWithoutClock && Number.isFinite(clocksApartMs)
+  const isShown = !isWithoutClock && Number.isFinite(clocksApartMs) && !upstream.hidesItems
+  const hasClock = jumpsMs.length === 0 && isShown
   return world.polls.flatMap(({ atMs, plannedMs, upstreamMs }, index) => {
     const hours = hasClock && index > 0 ? [atMs] : upstreamMs
     const allowedMs = Math.min(...hours.map((ms) => mostMs(ms, plannedMs)))
@@ -291,7 +296,7 @@ function goodPollsOf(world: World, { answeredMs }: FreeUpstream): number[] {
 /** A cursor that leads to nothing any more, and that polls without a failure went on with; as a sentence. */
 function deadCursor(world: World, upstream: FreeUpstream, failures: readonly HeldUp[]): string[] {
   const { renumberedMs } = upstream
-  if (renumberedMs === null) return []
+  if (renumberedMs === null || upstream.hidesItems) return []
   const plannedMs = world.polls
     .filter(({ atMs }) => Math.abs(atMs - renumberedMs) < DEAD_MS)
     .map((poll) => poll.plannedMs)
@@ -299,7 +304,9 @@ function deadCursor(world: World, upstream: FreeUpstream, failures: readonly Hel
   const isOpen = [renumberedMs, knownMs].every((ms) => calendar.phase(ms) === 'open')
   const isWithin = (ms: number): boolean => renumberedMs < ms && ms <= knownMs
   const isHeldUp = failures.some(({ atMs }) => isWithin(atMs))
-  if (!isOpen || isHeldUp || goodPollsOf(world, upstream).some(isWithin)) return []
+  // Where a quota is spent no poll leaves at all: the bounds of pauses are for that.
+  const polls = world.reports.filter(({ event, atMs }) => event === 'poll.done' && isWithin(atMs)).length
+  if (!isOpen || isHeldUp || polls < DEAD_INTERVALS || goodPollsOf(world, upstream).some(isWithin)) return []
   return [`from ${new Date(renumberedMs).toISOString()}, allowed ${minutes(knownMs - renumberedMs)}`]
 }
 

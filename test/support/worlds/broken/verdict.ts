@@ -52,7 +52,8 @@ export function contentVerdict(world: World, upstream: FreeUpstream, clocks: Wor
   const { store } = world
   const published = store.events.filter(({ type }) => !isGap(type)).map(({ data }) => data)
   const held = new Set([...published, ...store.rejected.map(({ raw }) => raw)])
-  const listed = upstream.entries.filter((entry) => couldBeShown(entry, world, upstream))
+  const livedMs = upstream.answeredMs.filter((ms) => livedOn(world, ms))
+  const listed = upstream.entries.filter((entry) => couldBeShown(entry, world, livedMs))
   const named: Record<Naming, number> = {
     unreconciled: 0,
     unlistedWhenReconciled: 0,
@@ -68,12 +69,16 @@ export function contentVerdict(world: World, upstream: FreeUpstream, clocks: Wor
     if (naming !== null) named[naming] += 1
     return naming === null
   })
+  const firstMs = world.firstAnswerMs ?? Number.POSITIVE_INFINITY
+  // The stream begins with the first answer: what was listed before and is dated before is not of it.
+  const isEarlier = ({ item }: Listed): boolean => item.fromMs <= firstMs && item.timeMs < firstMs
+  const earlier = new Set(upstream.entries.filter(isEarlier).map(({ text }) => text))
   const outOfSequence = store.events.filter(({ sequence }, index) => sequence !== index + 1)
   return {
     broken: [
       ...line(
         'shown and not held',
-        shownTo(world).filter((text) => !held.has(text)),
+        shownTo(world).filter((text) => !held.has(text) && !earlier.has(text)),
       ),
       ...line('lost', lost.map(described)),
       ...line('published twice', repeated(published)),
@@ -103,15 +108,21 @@ export function described({ item, text }: Listed): string {
 }
 
 /** Texts that a process received and lived to commit; the first answer only brings a cursor. */
-function shownTo({ shown, claimsMs, firstAnswerMs }: World): string[] {
-  const lived = shown.filter(
-    ({ atMs }) => atMs !== firstAnswerMs && !claimsMs.some((ms) => ms > atMs && ms <= atMs + COMMITTED_MS),
-  )
+function shownTo(world: World): string[] {
+  const lived = world.shown.filter(({ atMs }) => atMs !== world.firstAnswerMs && livedOn(world, atMs))
   return [...new Set(lived.flatMap(({ texts }) => texts))]
 }
 
-/** True where upstream gave a good answer of the present while it listed the content, the first answer included. */
-function couldBeShown({ item }: Listed, world: World, { answeredMs }: FreeUpstream): boolean {
+/** False where the process that had an answer died before it could commit. */
+function livedOn({ claimsMs }: World, answerMs: number): boolean {
+  return !claimsMs.some((ms) => ms > answerMs && ms <= answerMs + COMMITTED_MS)
+}
+
+/**
+ * True where upstream gave a good answer of the present while it listed the content, the first answer included. `answeredMs`:
+ * those whose process lived on. What only a dying one was shown, and changed before the next poll, nobody can hold.
+ */
+function couldBeShown({ item }: Listed, world: World, answeredMs: readonly number[]): boolean {
   const fromMs = Math.max(item.fromMs, world.firstAnswerMs ?? Number.POSITIVE_INFINITY)
   let [low, high] = [0, answeredMs.length]
   while (low < high) {
