@@ -7,14 +7,25 @@ import type { ReadPage, StepContext } from './state.ts'
 
 /**
  * True when the answer may have left new items out: it says so, or its page is full. A poll by date shows it by a next page
- * behind new items, or behind older ones than the newest known: then upstream does not list the newest first.
+ * behind new items, or behind a page, not newest first, of older ones than the newest known: the list begins with the oldest.
  */
 export function overflows({ config, state }: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
   if (query.sinceCursor !== undefined) return page.hasMore === true || page.count >= config.pageSize
   if (page.nextCursor === null || page.count === 0) return false
   if (page.fresh.length > 0) return true
-  const isRising = (page.times[0] ?? 0) <= (page.times.at(-1) ?? 0)
-  return query.toMs === undefined && isRising && page.times.every((ms) => ms < state.head.latestTimeMs)
+  return (
+    query.toMs === undefined &&
+    !isFalling(page.times) &&
+    page.times.every((ms) => ms < state.head.latestTimeMs)
+  )
+}
+
+/** True for times of which each is followed by none that is later, and one by an earlier one. */
+function isFalling(times: readonly number[]): boolean {
+  return (
+    times.every((ms, index) => index === 0 || ms <= (times[index - 1] ?? ms)) &&
+    (times[0] ?? 0) > (times.at(-1) ?? 0)
+  )
 }
 
 /**

@@ -67,6 +67,14 @@ it('takes no empty list for the first day of the stream, of which an item is kno
   expect(playBroken({ plan: 'lite', broken: ['the list is there'], seed: 5 }).broken).toEqual([])
 })
 
+it.each([2, 3, 4])(
+  'polls by date see what a list of the oldest first shows in pages of any order, seed %i',
+  (seed) => {
+    const broken = ['answers have a cursor', 'pages are newest first'] as const
+    expect(playBroken({ plan: 'free', broken, seed }).broken).toEqual([])
+  },
+)
+
 /** Four business days, each with half of its items in a burst at 07:00. */
 function fourDays(): FreeItem[] {
   const each = 320

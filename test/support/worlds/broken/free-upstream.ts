@@ -301,7 +301,8 @@ export class FreeUpstream {
   }
 
   #inOrder(shown: readonly Listed[], order: FreeRules['order']): readonly Listed[] {
-    if (order === 'newest first') return shown
+    // The pages of a rising list are so already.
+    if (order === 'newest first' || (order === 'oldest first' && this.#rules.isRising)) return shown
     if (order === 'oldest first') return [...shown].reverse()
     return shown
       .map((entry) => ({ entry, place: this.#chance.next() }))
