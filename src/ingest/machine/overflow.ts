@@ -7,17 +7,17 @@ import type { ReadPage, StepContext } from './state.ts'
 
 /**
  * True when the answer may have left new items out: it says so, or its page is full. A poll by date shows it by a next page
- * behind new items, or behind a page, not newest first, of older ones than the newest known: the list begins with the oldest.
+ * behind new items, or behind a page, not newest first, of none that is newer than all known: the list begins with the oldest.
  */
 export function overflows({ config, state }: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
   if (query.sinceCursor !== undefined) return page.hasMore === true || page.count >= config.pageSize
   if (page.nextCursor === null || page.count === 0) return false
   if (page.fresh.length > 0) return true
-  return (
-    query.toMs === undefined &&
-    !isFalling(page.times) &&
-    page.times.every((ms) => ms < state.head.latestTimeMs)
-  )
+  if (query.toMs !== undefined || isFalling(page.times)) return false
+  const { latestTimeMs } = state.head
+  // One second may have more than a page. Where polls go by cursor it costs no fill of what is known.
+  const isNewest = (ms: number): boolean => ms === latestTimeMs && page.latestCursor !== null
+  return page.times.every((ms) => ms <= latestTimeMs && !isNewest(ms))
 }
 
 /** True for times of which each is followed by none that is later, and one by an earlier one. */

@@ -75,6 +75,14 @@ it.each([2, 3, 4])(
   },
 )
 
+it.each([17, 20, 43])(
+  'polls by date see what follows a second of more than a page, in a list of the oldest first, seed %i',
+  (seed) => {
+    const broken = ['answers have a cursor'] as const
+    expect(playBroken({ plan: 'free', broken, seed }).broken).toEqual([])
+  },
+)
+
 /** Four business days, each with half of its items in a burst at 07:00. */
 function fourDays(): FreeItem[] {
   const each = 320

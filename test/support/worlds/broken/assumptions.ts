@@ -259,10 +259,17 @@ const breakers: Record<Assumption, (draft: Draft) => void> = {
   'pages can be read on later': ({ rules, chance }) => {
     rules.pagesEndAfterMs = chance.pick([30 * SECOND, 2 * MINUTE, 30 * MINUTE])
   },
-  'answers have a cursor': ({ rules, chance }) => {
+  'answers have a cursor': ({ rules, items, chance }) => {
     rules.cursors = 'none'
     rules.order = chance.pick(['newest first', 'any', 'oldest first'] as const)
     rules.isRising = rules.order === 'oldest first' && chance.yes(0.5)
+    if (chance.yes(0.5)) return
+    // Bursts of one second, of more than a page.
+    const [first, second] = [SEVEN, SEVEN + DAY]
+    for (const item of items) {
+      const startMs = item.timeMs < second ? first : second
+      if (item.timeMs - startMs < MINUTE) Object.assign(item, { timeMs: startMs, fromMs: startMs + DELAY_MS })
+    }
   },
   'upstream accepts its own cursors': ({ rules, chance }) => {
     const afterMs = chance.pick([0, 30 * SECOND, 10 * MINUTE])

@@ -164,9 +164,10 @@ export class FreeUpstream {
     return this.#rules.renumberedMs
   }
 
-  /** True where no new item is listed for a while. */
-  get hidesItems(): boolean {
-    return this.#rules.still !== null || this.#rules.emptied !== null
+  /** True where the list stands still or is empty within that time. */
+  hidesItems({ fromMs, toMs }: Span): boolean {
+    const { still, emptied } = this.#rules
+    return [still, emptied].some((span) => span !== null && span.fromMs < toMs && fromMs < span.toMs)
   }
 
   /** How far the list of its slower server is behind, ms. */

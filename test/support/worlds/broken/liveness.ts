@@ -27,6 +27,8 @@ const POLL_SHARE = 0.5
 const MARGIN_MS = 2 * SECOND
 /** Clocks that are this far apart both count as right. */
 const AGREEMENT_MS = 10 * MINUTE
+/** After a list without new items it takes up to a night until new ones show which clock is right. */
+const QUIET_MS = 14 * HOUR
 /** In release hours a dead cursor is found within this time and so many planned intervals: ten items are expected meanwhile. */
 const DEAD_MS = 30 * MINUTE
 const DEAD_INTERVALS = 3
@@ -137,10 +139,10 @@ function longPlans(
     const longestMs = isBusiness ? LONGEST_OPEN_MS : LONGEST_CLOSED_MS
     return isOpen ? Math.min(openMs, longestMs) : longestMs
   }
-  const isShown = !isWithoutClock && Number.isFinite(clocksApartMs) && !upstream.hidesItems
-  const hasClock = jumpsMs.length === 0 && isShown
+  const hasClock = jumpsMs.length === 0 && !isWithoutClock && Number.isFinite(clocksApartMs)
+  const hasItems = (ms: number): boolean => !upstream.hidesItems({ fromMs: ms - QUIET_MS, toMs: ms })
   return world.polls.flatMap(({ atMs, plannedMs, upstreamMs }, index) => {
-    const hours = hasClock && index > 0 ? [atMs] : upstreamMs
+    const hours = hasClock && index > 0 && hasItems(atMs) ? [atMs] : upstreamMs
     const allowedMs = Math.min(...hours.map((ms) => mostMs(ms, plannedMs)))
     if (plannedMs <= allowedMs + SLACK_MS) return []
     return `${minutes(plannedMs)} at ${new Date(atMs).toISOString()}, allowed ${minutes(allowedMs)}`
@@ -296,7 +298,7 @@ function goodPollsOf(world: World, { answeredMs }: FreeUpstream): number[] {
 /** A cursor that leads to nothing any more, and that polls without a failure went on with; as a sentence. */
 function deadCursor(world: World, upstream: FreeUpstream, failures: readonly HeldUp[]): string[] {
   const { renumberedMs } = upstream
-  if (renumberedMs === null || upstream.hidesItems) return []
+  if (renumberedMs === null) return []
   const plannedMs = world.polls
     .filter(({ atMs }) => Math.abs(atMs - renumberedMs) < DEAD_MS)
     .map((poll) => poll.plannedMs)
@@ -306,7 +308,15 @@ function deadCursor(world: World, upstream: FreeUpstream, failures: readonly Hel
   const isHeldUp = failures.some(({ atMs }) => isWithin(atMs))
   // Where a quota is spent no poll leaves at all: the bounds of pauses are for that.
   const polls = world.reports.filter(({ event, atMs }) => event === 'poll.done' && isWithin(atMs)).length
-  if (!isOpen || isHeldUp || polls < DEAD_INTERVALS || goodPollsOf(world, upstream).some(isWithin)) return []
+  const isHidden = upstream.hidesItems({ fromMs: renumberedMs, toMs: knownMs })
+  if (
+    !isOpen ||
+    isHeldUp ||
+    isHidden ||
+    polls < DEAD_INTERVALS ||
+    goodPollsOf(world, upstream).some(isWithin)
+  )
+    return []
   return [`from ${new Date(renumberedMs).toISOString()}, allowed ${minutes(knownMs - renumberedMs)}`]
 }
 

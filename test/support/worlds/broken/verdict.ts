@@ -71,7 +71,8 @@ export function contentVerdict(world: World, upstream: FreeUpstream, clocks: Wor
   })
   const firstMs = world.firstAnswerMs ?? Number.POSITIVE_INFINITY
   // The stream begins with the first answer: what was listed before and is dated before is not of it.
-  const isEarlier = ({ item }: Listed): boolean => item.fromMs <= firstMs && item.timeMs < firstMs
+  const isEarlier = ({ item }: Listed): boolean =>
+    !world.options.backfillMs && item.fromMs <= firstMs && item.timeMs < firstMs
   const earlier = new Set(upstream.entries.filter(isEarlier).map(({ text }) => text))
   const outOfSequence = store.events.filter(({ sequence }, index) => sequence !== index + 1)
   return {
