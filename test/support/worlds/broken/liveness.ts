@@ -124,7 +124,8 @@ function longPauses(world: World, failures: readonly HeldUp[], { jumpsMs }: Live
 /**
  * Planned intervals that are longer than the plan implies. Within release hours polls are at most 5.5 times as far apart as
  * if the week's polls were spread evenly; at no time more than the longest silence. Where our clock was set, where no clock is
- * right, where a list without new items does not show which one is, and for the first poll, hours are those of the clocks that the poller went by.
+ * right, where a list without new items does not show which one is, and for the first poll, also the first by another clock,
+ * hours are those of the clocks that the poller went by.
  */
 function longPlans(
   world: World,
@@ -141,8 +142,12 @@ function longPlans(
   }
   const hasClock = jumpsMs.length === 0 && !isWithoutClock && Number.isFinite(clocksApartMs)
   const hasItems = (ms: number): boolean => !upstream.hidesItems({ fromMs: ms - QUIET_MS, toMs: ms })
+  const offMs = (index: number): number =>
+    Math.min(...(world.polls[index]?.upstreamMs ?? [])) - (world.polls[index]?.atMs ?? 0)
+  const isSet = (index: number): boolean => Math.abs(offMs(index) - offMs(index - 1)) > AGREEMENT_MS
   return world.polls.flatMap(({ atMs, plannedMs, upstreamMs }, index) => {
-    const hours = hasClock && index > 0 && hasItems(atMs) ? [atMs] : upstreamMs
+    const hasHours = hasClock && index > 0 && !isSet(index) && hasItems(atMs)
+    const hours = hasHours ? [atMs] : upstreamMs
     const allowedMs = Math.min(...hours.map((ms) => mostMs(ms, plannedMs)))
     if (plannedMs <= allowedMs + SLACK_MS) return []
     return `${minutes(plannedMs)} at ${new Date(atMs).toISOString()}, allowed ${minutes(allowedMs)}`
