@@ -16,8 +16,7 @@ export function overflows({ config, state }: StepContext, query: UpstreamListQue
   if (query.toMs !== undefined || isFalling(page.times)) return false
   const { latestTimeMs } = state.head
   // One second may have more than a page. Where polls go by cursor it costs no fill of what is known.
-  const isNewest = (ms: number): boolean => ms === latestTimeMs && page.latestCursor !== null
-  return page.times.every((ms) => ms <= latestTimeMs && !isNewest(ms))
+  return page.times.every((ms) => ms < latestTimeMs || (ms === latestTimeMs && page.latestCursor === null))
 }
 
 /** True for times of which each is followed by none that is later, and one by an earlier one. */

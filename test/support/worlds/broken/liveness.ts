@@ -7,7 +7,7 @@ import { isGap } from '../../../../src/core/event.ts'
 import type { PlanLimits } from '../../../../src/core/plans.ts'
 import type { World } from '../ingest-world.ts'
 import type { FreeUpstream, Listed } from './free-upstream.ts'
-import { described, line } from './verdict.ts'
+import { described, line, livedOn } from './verdict.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -142,9 +142,9 @@ function longPlans(
   }
   const hasClock = jumpsMs.length === 0 && !isWithoutClock && Number.isFinite(clocksApartMs)
   const hasItems = (ms: number): boolean => !upstream.hidesItems({ fromMs: ms - QUIET_MS, toMs: ms })
-  const offMs = (index: number): number =>
-    Math.min(...(world.polls[index]?.upstreamMs ?? [])) - (world.polls[index]?.atMs ?? 0)
-  const isSet = (index: number): boolean => Math.abs(offMs(index) - offMs(index - 1)) > AGREEMENT_MS
+  const offsMs = world.polls.map(({ atMs, upstreamMs }) => Math.min(...upstreamMs) - atMs)
+  const isSet = (index: number): boolean =>
+    Math.abs((offsMs[index] ?? 0) - (offsMs[index - 1] ?? 0)) > AGREEMENT_MS
   return world.polls.flatMap(({ atMs, plannedMs, upstreamMs }, index) => {
     const hasHours = hasClock && index > 0 && !isSet(index) && hasItems(atMs)
     const hours = hasHours ? [atMs] : upstreamMs
@@ -297,7 +297,7 @@ function goodPollsOf(world: World, { answeredMs }: FreeUpstream): number[] {
   return world.reports
     .filter(({ event, atMs }) => event === 'poll.done' && present.has(atMs))
     .map(({ atMs }) => atMs)
-    .filter((atMs) => !world.claimsMs.some((ms) => ms > atMs && ms <= atMs + HOLD_MS + SLACK_MS))
+    .filter((atMs) => livedOn(world, atMs, HOLD_MS + SLACK_MS))
 }
 
 /** A cursor that leads to nothing any more, and that polls without a failure went on with; as a sentence. */

@@ -114,9 +114,9 @@ function shownTo(world: World): string[] {
   return [...new Set(lived.flatMap(({ texts }) => texts))]
 }
 
-/** False where the process that had an answer died before it could commit. */
-function livedOn({ claimsMs }: World, answerMs: number): boolean {
-  return !claimsMs.some((ms) => ms > answerMs && ms <= answerMs + COMMITTED_MS)
+/** False where the process that had an answer died within that time, by default before it could commit. */
+export function livedOn({ claimsMs }: World, answerMs: number, withinMs = COMMITTED_MS): boolean {
+  return !claimsMs.some((ms) => ms > answerMs && ms <= answerMs + withinMs)
 }
 
 /**
