@@ -1,6 +1,6 @@
 /** Stores the copy of the audit journal of a node in an SQLite file, and lists entries from it, the newest first. */
 import { BridgeError } from '../errors.ts'
-import { type Database, openDatabase, SMALL_CACHE_KIB } from '../storage/database.ts'
+import { type Database, openDatabase } from '../storage/database.ts'
 import type { AuditEntry } from './audit-rows.ts'
 
 /** The file's `user_version`; a file of another version is begun anew. */
@@ -60,7 +60,7 @@ export class AuditStore {
    * @throws BridgeError `log_unavailable`; `log_damaged` where it is damaged, or of another version of this program
    */
   constructor({ path, onDamage }: AuditStoreOptions) {
-    const db = openDatabase({ path, durable: false, onDamage, cacheKib: SMALL_CACHE_KIB })
+    const db = openDatabase({ path, durable: false, onDamage })
     this.#db = db
     try {
       const version = db.prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version ?? 0

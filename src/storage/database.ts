@@ -71,10 +71,11 @@ const resultCodes: Readonly<Record<number, { code: 'log_damaged' | 'log_unavaila
 
 /** Pages of the write-ahead log before it is copied into the file: 16 MiB at 8 KiB a page. */
 const CHECKPOINT_PAGES = 2000
-/** Pages that are kept in memory, KiB. */
-const CACHE_KIB = 32 * 1024
-/** Of a file beside the log, which is mostly written: a larger cache would only grow with the file. */
-export const SMALL_CACHE_KIB = 8 * 1024
+/**
+ * Pages of a file that are kept in memory, KiB: as many grow with any file. Searches and inserts of a store of a million events
+ * take as long as with 32 MiB, because the operating system keeps the file too.
+ */
+const CACHE_KIB = 8 * 1024
 
 /** Pages that a copy reads in one step: all of them, so that it shows one moment and no writer makes it start again. */
 const ALL_PAGES = 2 ** 31 - 1
@@ -84,8 +85,6 @@ export interface DatabaseOptions {
   path: string
   /** Whether a committed transaction survives loss of power; otherwise only the end of the process. */
   durable: boolean
-  /** Most pages that are kept in memory, KiB; by default 32 MiB. */
-  cacheKib?: number
   /** Called with every error that means damage, before it is thrown. */
   onDamage?: (error: BridgeError) => void
 }
@@ -115,7 +114,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       PRAGMA synchronous = ${options.durable ? 'FULL' : 'NORMAL'};
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
       PRAGMA journal_size_limit = ${64 * 1024 * 1024};
-      PRAGMA cache_size = -${options.cacheKib ?? CACHE_KIB};
+      PRAGMA cache_size = -${CACHE_KIB};
       PRAGMA secure_delete = ON;
     `)
   } catch (error) {

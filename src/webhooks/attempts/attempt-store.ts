@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { type AttemptOutcome, answeredOutcomes, attemptOutcomes } from '../../core/attempt-end.ts'
 import { BridgeError } from '../../errors.ts'
 import type { Steps } from '../../lifecycle/slices.ts'
-import { type Database, openDatabase, SMALL_CACHE_KIB } from '../../storage/database.ts'
+import { type Database, openDatabase } from '../../storage/database.ts'
 import {
   type AttemptPlace,
   type AttemptQuery,
@@ -136,7 +136,7 @@ export class AttemptStore {
    * @throws BridgeError `log_unavailable`; `log_damaged` where it is damaged, or of another version of this program
    */
   constructor(options: AttemptStoreOptions) {
-    const db = openDatabase({ ...options, cacheKib: SMALL_CACHE_KIB })
+    const db = openDatabase(options)
     this.#db = db
     try {
       ensureTables(db)
