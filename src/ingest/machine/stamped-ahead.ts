@@ -69,9 +69,11 @@ export function usableCursor(
   const latestMs = earliestPresentMs(context, page.times) + CURSOR_MARGIN_MS
   const known = stillAhead(context)
   const ahead = page.times.filter((timeMs) => timeMs > latestMs || known.includes(timeMs))
-  if (!isByDate) state.aheadMs = ahead
   const isUsable = ahead.length === 0 && !isRepeated
-  state.itemsSinceCursor = isByDate || isUsable ? 0 : page.count
+  // Where upstream gives no cursor there is none to ask for, and a few items that are stamped ahead hide nothing.
+  const isInTheWay = page.latestCursor !== null || ahead.length >= context.config.pageSize / 2
+  if (!isByDate) state.aheadMs = isInTheWay ? ahead : []
+  state.itemsSinceCursor = isByDate || isUsable || !isInTheWay ? 0 : page.count
   return isUsable ? page.latestCursor : null
 }
 

@@ -70,6 +70,13 @@ it.each([17, 20, 43])(
   },
 )
 
+it.each(BOTH)(
+  'polls by date need no end where upstream gives no cursors and no clock tells the present: %s',
+  (plan) => {
+    expectWhole(plan, ['answers have a cursor', 'clocks agree'], 49)
+  },
+)
+
 /** Four business days, each with half of its items in a burst at 07:00. */
 function fourDays(): FreeItem[] {
   const each = 320
