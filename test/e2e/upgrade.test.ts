@@ -27,7 +27,7 @@ import { listed, readUpTo } from '../support/product/market-reading.ts'
 import { eventAt } from '../support/store.ts'
 import { comeToRest, createReaders, startReaders } from '../support/streams/flood-readers.ts'
 import { epochLog, judgeReaders } from '../support/streams/reader-verdict.ts'
-import { askEndpoints, LOCAL_RECEIVERS, sequencesOf } from '../support/webhooks/endpoint-api.ts'
+import { askEndpoints, EVERY_EVENT, LOCAL_RECEIVERS, sequencesOf } from '../support/webhooks/endpoint-api.ts'
 import { startReceiver } from '../support/webhooks/webhook-receiver.ts'
 import { compare } from '../support/worlds/completeness.ts'
 
@@ -54,7 +54,10 @@ describe('an embedded store', () => {
       })
       const read: ApiEvent[] = []
       let bridge = await start(earlier)
-      const { secret } = await askEndpoints(bridge.ready.http, 'POST', '', { url: receiver.url, filter: {} })
+      const { secret } = await askEndpoints(bridge.ready.http, 'POST', '', {
+        url: receiver.url,
+        filter: EVERY_EVENT,
+      })
       await startReaders(readers)
       for (let turn = 1; turn <= turns; turn++) {
         sandbox.moveForward(STEP_MS)
@@ -144,7 +147,7 @@ describe('an embedded store', () => {
     await using receiver = await startReceiver()
     const { sandbox, env, start } = await installation()
     const before = await start(earlier)
-    await askEndpoints(before.ready.http, 'POST', '', { url: receiver.url, filter: {} })
+    await askEndpoints(before.ready.http, 'POST', '', { url: receiver.url, filter: EVERY_EVENT })
     const read: ApiEvent[] = []
     sandbox.moveForward(STEP_MS)
     await readUpTo(sandbox, before.ready.http, read)

@@ -18,7 +18,12 @@ import { earlierBuild, earlierCommits, setLayout } from '../../support/product/e
 import { readUpTo } from '../../support/product/market-reading.ts'
 import { comeToRest, createReaders, startReaders } from '../../support/streams/flood-readers.ts'
 import { epochLog, judgeReaders } from '../../support/streams/reader-verdict.ts'
-import { askEndpoints, LOCAL_RECEIVERS, sequencesOf } from '../../support/webhooks/endpoint-api.ts'
+import {
+  askEndpoints,
+  EVERY_EVENT,
+  LOCAL_RECEIVERS,
+  sequencesOf,
+} from '../../support/webhooks/endpoint-api.ts'
 import { startReceiver } from '../../support/webhooks/webhook-receiver.ts'
 import { compare } from '../../support/worlds/completeness.ts'
 
@@ -91,7 +96,7 @@ describe.skipIf(brokers === null)('two builds on one Kafka prefix', () => {
       await readUpTo(sandbox, reading.ready.http, read)
     }
     let earlier = await startEarlier()
-    const hook = { url: receiver.url, filter: {} }
+    const hook = { url: receiver.url, filter: EVERY_EVENT }
     const { secret } = await askEndpoints(earlier.ready.http, 'POST', '', hook)
     await startReaders(readers)
     await goOn(earlier, earlier)

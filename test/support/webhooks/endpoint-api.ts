@@ -16,6 +16,9 @@ export interface ShownEndpoint {
   secret: string
 }
 
+/** The filter of an endpoint that gets every event of the log: those of gaps too, which any slow fill may publish. */
+export const EVERY_EVENT = { types: ['published', 'amended', 'gap'] }
+
 /** Sends one request about endpoints; rejects unless it succeeds. */
 export async function askEndpoints(
   base: string,
