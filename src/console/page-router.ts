@@ -64,8 +64,11 @@ export function consoleMounts(options: PageRouterOptions): Mount[] {
 
 /** Sends browsers from `/` to the console; whoever does not take HTML gets the usual answer. */
 function leadToConsole({ rates }: PageRouterOptions): RequestHandler {
+  const refuse = refuseMethod('GET, HEAD')
   return (request, response, next) => {
-    if (request.path !== '/' || !isRead(request.method) || request.accepts('html') === false) return next()
+    if (request.path !== '/') return next()
+    if (!isRead(request.method)) return refuse(request, response, next)
+    if (request.accepts('html') === false) return next()
     setRateHeaders(response, rates?.takeAddress(request) ?? null)
     redirect(response, 302)
   }

@@ -105,3 +105,11 @@ export function isoMillis(ms: number): string {
 export function isoOrNull(ms: number | null): string | null {
   return ms === null ? null : isoMillis(ms)
 }
+
+const CALENDAR_DATE = /^(?:19[7-9]\d|20\d\d)-\d\d-\d\d$/
+
+/** Whether the text is a day that exists, as `YYYY-MM-DD`, from 1970 to 2099. */
+export function isCalendarDate(text: string): boolean {
+  const ms = CALENDAR_DATE.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
+}

@@ -333,12 +333,12 @@ function webhookMetrics(make: Instruments) {
     ),
     webhookFailing: make.gauge(
       'webhook_failing_endpoints',
-      'Endpoints of this node whose last attempt failed.',
+      'Active endpoints of this node whose last attempt failed.',
       {},
     ),
     webhookFailingLong: make.gauge(
       'webhook_failing_long_endpoints',
-      'Endpoints of this node whose attempts have failed for an hour, without a success between.',
+      'Active endpoints of this node whose attempts have failed for an hour, without a success between.',
       {},
     ),
     webhookShards: make.gauge(

@@ -208,7 +208,8 @@ test('browsers come from / and /console to the page; a client of the API does no
   expect(await toConsole('/', '*/*')).toEqual([302, '/console/'])
   expect(await toConsole('/console', '*/*')).toEqual([308, '/console/'])
   expect(await toConsole('/', 'application/json')).toEqual([404, null])
-  expect((await get('/', { method: 'POST' })).status).toBe(404)
+  const refused = await get('/', { method: 'POST' })
+  expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
 })
 
 test('the shell lets a link sign in unasked only where the browser says that nobody else has led here, and has no session', async () => {

@@ -1,12 +1,12 @@
 /** Serves the orders of an operator to the leader: to poll, to retry a gap, to read a day again, and to give up the lead. */
 import { z } from 'zod'
+import { isCalendarDate } from '../../core/dates.ts'
 import { HttpProblem, retryLater } from '../../http/problem.ts'
 import { type Call, type Route, sendJson } from '../../http/route.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
 import { type LeaderOrder, orderText } from '../../http/schemas/leader-order.ts'
 import type { Nodes } from '../../registry/nodes.ts'
 import { type AskLeader, createLeaderClient, type LeaderClientParts } from '../routes/leader-client.ts'
-import { isCalendarDate } from './london-day.ts'
 import { requireOperator } from './operator.ts'
 
 /** What the routes work with. */

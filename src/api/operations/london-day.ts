@@ -1,7 +1,7 @@
 /** Reads the parameter `date`, a day of London, of the routes that show one day, and shows which day an answer has. */
 import { z } from 'zod'
 import type { Calendar } from '../../core/calendar/calendar.ts'
-import { isoSeconds } from '../../core/dates.ts'
+import { isCalendarDate, isoSeconds } from '../../core/dates.ts'
 import { SECOND_MS } from '../../core/durations.ts'
 import { type LondonDay, londonDayOf } from '../../governor/arrivals/london-day.ts'
 import { SLOT_S } from '../../governor/arrivals/profile.ts'
@@ -9,7 +9,6 @@ import type { Query } from '../../http/parameters.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
 
 const NOON = 12 * 60
-const DATE = /^(?:19[7-9]\d|20\d\d)-\d\d-\d\d$/
 
 /** Length of the slots in which a day is shown, ms: those of the arrival profile, and of the quota ledger. */
 export const SLOT_MS = SLOT_S * SECOND_MS
@@ -38,10 +37,4 @@ export function readLondonDay(query: Query, calendar: Calendar, presentMs: numbe
   if (text !== null && isCalendarDate(text)) return londonDayOf(calendar, calendar.momentMs(text, NOON))
   if (text !== null) query.refuse('date', 'must be a date from 1970 to 2099 such as 2026-02-03')
   return londonDayOf(calendar, presentMs)
-}
-
-/** Whether the text is a day that exists, as `YYYY-MM-DD`. */
-export function isCalendarDate(text: string): boolean {
-  const ms = DATE.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
 }

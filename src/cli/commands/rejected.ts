@@ -7,6 +7,7 @@ import {
   printList,
   type ResponseFields,
   requesterOf,
+  timeColumn,
 } from '../client/lists.ts'
 import type { RefusalWords } from '../client/refusal.ts'
 import { requestFlags, TARGET_HELP } from '../client/target.ts'
@@ -23,7 +24,7 @@ const words: RefusalWords = {
 }
 
 const columns: readonly Column<ResponseFields>[] = [
-  column('SET ASIDE', 'recordedtime', 24),
+  timeColumn('SET ASIDE', 'recordedtime'),
   { title: 'BYTES', width: 7, isNumber: true, cell: ({ raw }) => bytesOf(raw) },
   column('GUID', 'guid', 36),
   column('REASON', 'reason'),

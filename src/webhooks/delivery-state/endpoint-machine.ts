@@ -92,10 +92,10 @@ export class EndpointMachine {
     this.#condition.pace.configure(next)
     if (next.order !== before.order) this.#applyOrder()
     if (next.isActive && before.isActive && next.target === before.target) return
-    // Enabling it, or another target, declares the endpoint healthy: earlier failures no longer count.
-    this.#repairs += 1
+    // Its record begins anew. Only enabling it, or another target, declares it healthy: an attempt that fails later is none of it.
     this.#disableReason = null
     this.#condition.repaired()
+    if (next.isActive || next.target !== before.target) this.#repairs += 1
   }
 
   /**
@@ -212,11 +212,12 @@ export class EndpointMachine {
       this.#keepTogether(sent, { tries: sent.tries, lastStatus, ...waitAfter(again, { ...again, nowMs }) })
       return again
     }
-    this.#condition.failed(end, { sequence, isFirst: sent.tries === 0 }, context)
+    if (this.#config.isActive) this.#condition.failed(end, { sequence, isFirst: sent.tries === 0 }, context)
     if (verdict.next === 'dead') {
       for (const one of sent.deliveries.values()) this.#die(one, tries, lastStatus, 'tries', nowMs)
     } else
       this.#keepTogether(sent, { tries, lastStatus, ...waitAfter(verdict, { asked: sent.asked, nowMs }) })
+    if (!this.#config.isActive) return verdict
     if (verdict.next === 'disable') this.#disableReason = 'gone'
     else if (this.#condition.isTooLong(nowMs)) this.#disableReason ??= 'failing'
     if (this.#disableReason !== null) this.trouble.disabled(nowMs)

@@ -21,7 +21,7 @@ export const sampleKinds = ['published', 'amended', 'gap'] as const
 /** One of them. */
 export type SampleKind = (typeof sampleKinds)[number]
 
-/** A synthetic event. `id` begins with `test_`; `nowMs`: ms since 1970. */
+/** A synthetic event. `id` begins with `test_`, that of a gap event with `gap:test_`; `nowMs`: ms since 1970. */
 export function sampleEvent(kind: SampleKind, id: string, nowMs: number): SystemEvent {
   const event = kind === 'gap' ? sampleGap(id, nowMs) : sampleDisclosure(kind, id, nowMs)
   const committed = { ...event, sequence: 0, epoch: NO_EPOCH }

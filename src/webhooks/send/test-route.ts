@@ -61,7 +61,7 @@ export function testRoute(options: TestRouteOptions): Route {
     requireTarget: (target) => void endpointOf(target, options.endpoints),
     summary: `Sends one event of type \`${TEST_TYPE}\`, whatever the status of the endpoint, once: 200 with what came of it, also where that is a failure. After a success, deliveries that wait for a retry are due at once. One test of an endpoint at a time, else 429.`,
     parameters: {
-      type: `In place of \`${TEST_TYPE}\` a synthetic event of this kind, in the shape of a real one, with an \`id\` that begins with \`test_\`, and \`sequence\` and \`epoch\` zero: ${sampleKinds.map((kind) => `\`${kind}\``).join(', ')}.`,
+      type: `In place of \`${TEST_TYPE}\` a synthetic event of this kind, in the shape of a real one, with an \`id\` that begins with \`test_\` (of a gap: \`gap:test_\`), and \`sequence\` and \`epoch\` zero: ${sampleKinds.map((kind) => `\`${kind}\``).join(', ')}.`,
     },
     answers: { 200: { meaning: 'What came of it.', schema: testSchema } },
     problems: ['too_many', 'unavailable'],

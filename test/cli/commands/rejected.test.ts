@@ -27,9 +27,9 @@ test('bridge rejected lists the items, newest first, and prints them as they cam
   expect((await run(api.url, [])).stderr).toEqual(['no rejected items: every item could be read'])
   await reject(api, item(1, '{"headline":1}', null), item(2, '{"x":"\u001b£"}', 'guid-2'))
   expect((await run(api.url, [])).stdout).toEqual([
-    'SET ASIDE                   BYTES  GUID                                  REASON',
-    '2026-06-01T06:00:02.000Z       11  guid-2                                no readable headline',
-    '2026-06-01T06:00:01.000Z       14  –                                     no readable headline',
+    'SET ASIDE                    BYTES  GUID                                  REASON',
+    '2026-06-01T07:00:02+01:00       11  guid-2                                no readable headline',
+    '2026-06-01T07:00:01+01:00       14  –                                     no readable headline',
   ])
   expect((await run(api.url, ['--raw'])).stdout).toEqual(['{"x":"\ufffd£"}', '{"headline":1}'])
   const json = (await run(api.url, ['--json'])).stdout.map((line) => JSON.parse(line))

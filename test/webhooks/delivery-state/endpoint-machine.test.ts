@@ -154,6 +154,18 @@ describe('an endpoint', () => {
     expect(sent(machine, 1e9)).toEqual([1, 2])
   })
 
+  test('keeps what a 410 ends as refused, also where it ends after the endpoint was disabled', () => {
+    const { machine, offer, write } = machineOf({ maxConcurrency: 8 })
+    offer(event(1), event(2))
+    expect(sent(machine)).toHaveLength(2)
+    machine.ended(1, GONE, at(5))
+    write()
+    machine.configure({ ...PLAIN, isActive: false })
+    expect(machine.ended(2, GONE, at(6))).toEqual({ next: 'disable' })
+    expect([machine.disableReason, machine.failingSinceMs]).toEqual([null, null])
+    expect(write().get('ep_1/retry/2')).toMatchObject({ tries: 1, lastStatus: 410 })
+  })
+
   test('starts with a clean record when re-enabled: outcomes of earlier attempts do not count', () => {
     const { machine, offer, write } = machineOf({ maxConcurrency: 8 })
     offer(...Array.from({ length: 9 }, (_, index) => event(index + 1)))

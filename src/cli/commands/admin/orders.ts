@@ -1,9 +1,13 @@
 /** Runs the verbs of `bridge admin` that give the leader an order: to poll, retry a gap, read a day again, step down. */
+
 import { businessDayBeside, createCalendar } from '../../../core/calendar/calendar.ts'
+import { isCalendarDate } from '../../../core/dates.ts'
+import { BridgeError } from '../../../errors.ts'
 import { fieldsOf, printableText, requesterOf } from '../../client/lists.ts'
 import type { RefusalWords } from '../../client/refusal.ts'
 import { requestFlags, TARGET_HELP } from '../../client/target.ts'
 import { command } from '../../terminal/command.ts'
+import { harmless } from '../../terminal/text.ts'
 import { adminWords } from './words.ts'
 
 /** A verb that sends one order. */
@@ -13,6 +17,7 @@ interface Order {
   help: string
   /** The argument that the path names; absent: none. */
   word?: string
+  /** The path for that argument, which throws BridgeError `usage` for one that cannot be right. */
   path: (word: string) => string
   /** What is printed when the leader took the order. */
   done: (answer: Record<string, unknown>) => string
@@ -48,7 +53,7 @@ export const reconcile = order({
   help: `  DATE is one of the last five business days whose releases are over, as YYYY-MM-DD.
 Refused as retry-gap is, and where the plan pays for no reconciliations.`,
   word: 'DATE',
-  path: (date) => `days/${encodeURIComponent(date)}/reconcile`,
+  path: (date) => `days/${requireDate(date)}/reconcile`,
   done: ({ date }) => `the leader reads ${printableText(date)} again; bridge report shows what came of it`,
   missing: (nowMs) => ({
     message: 'refuses this',
@@ -64,6 +69,13 @@ export const stepDown = order({
   path: () => 'leader/step-down',
   done: ({ node }) => `${printableText(node)} has stepped down; bridge nodes shows who leads`,
 })
+
+function requireDate(text: string): string {
+  if (isCalendarDate(text)) return text
+  throw new BridgeError('usage', `${harmless(text)} is no date of the form YYYY-MM-DD`, {
+    hint: 'bridge admin reconcile --help says which dates it takes.',
+  })
+}
 
 /** The last business day before today, in London, without the corrections of a calendar file. */
 function lastBusinessDay(nowMs: number): string {

@@ -13,6 +13,7 @@ import {
   printList,
   type ResponseFields,
   requesterOf,
+  timeColumn,
 } from '../../client/lists.ts'
 import { requestFlags } from '../../client/target.ts'
 import { command } from '../../terminal/command.ts'
@@ -21,7 +22,7 @@ import type { Tone } from '../../terminal/text.ts'
 import { endpointVerb, eventWords, REQUEST_HELP } from './verb.ts'
 
 const attemptColumns: readonly Column<ResponseFields>[] = [
-  column('AT', 'at', 24),
+  timeColumn('AT', 'at'),
   {
     title: 'OUTCOME',
     width: 12,
@@ -81,7 +82,7 @@ const deliveryColumns: readonly Column<ResponseFields>[] = [
   },
   { ...column('TRIES', 'attempts', 5), isNumber: true },
   column('STATUS', 'lastStatus', 6),
-  column('NEXT TRY', 'nextAttempt', 24),
+  timeColumn('NEXT TRY', 'nextAttempt'),
   column('EVENT', 'eventId'),
 ]
 
@@ -109,7 +110,7 @@ ${LIMIT_HELP}`,
 const replayColumns: readonly Column<ResponseFields>[] = [
   column('REPLAY', 'id', 24),
   column('STATE', 'state', 7),
-  column('REQUESTED', 'createdAt', 24),
+  timeColumn('REQUESTED', 'createdAt'),
   column('OF', 'only', 4),
   { ...column('EVENTS', 'count', 7), isNumber: true },
   {

@@ -11,6 +11,7 @@ import {
   printList,
   type ResponseFields,
   requesterOf,
+  timeColumn,
 } from '../../client/lists.ts'
 import { requestFlags } from '../../client/target.ts'
 import { command, noun } from '../../terminal/command.ts'
@@ -65,10 +66,14 @@ const columns: readonly Column<ResponseFields>[] = [
     cell: ({ health }) => printableText(fieldsOf(health).pending),
   },
   { title: 'DEAD', width: 5, isNumber: true, cell: ({ health }) => printableText(fieldsOf(health).dead) },
-  { title: 'LAST SUCCESS', width: 24, cell: ({ health }) => printableText(fieldsOf(health).lastSuccess) },
+  ofHealth(timeColumn('LAST SUCCESS', 'lastSuccess')),
   column('URL', 'url', 32),
   column('DESCRIPTION', 'description'),
 ]
+
+function ofHealth({ cell, ...rest }: Column<ResponseFields>): Column<ResponseFields> {
+  return { ...rest, cell: ({ health }) => cell(fieldsOf(health)) }
+}
 
 function statusOf({ status, disabledReason }: ResponseFields): string {
   const reason = disabledReason === null ? '' : ` (${printableText(disabledReason)})`

@@ -94,7 +94,7 @@ test('a day that is refused gets the last business day as an example; an older b
     ['2026-03-30T12:00:00Z', '2026-03-27'],
   ] as const) {
     const clock = { ...systemClock, now: () => Date.parse(now) }
-    const { failure } = await runAt(clock, [404, missing], 'reconcile', '2026-02-30')
+    const { failure } = await runAt(clock, [404, missing], 'reconcile', '2026-02-28')
     expect(failure).toMatchObject({ hint: expect.stringContaining(`such as ${example}.`) })
   }
   const { failure } = await run([404, { ...missing, detail: 'there is no such path' }], 'retry-gap', 'mk1')
@@ -109,6 +109,10 @@ test('an order that is refused for now says why, and a missing argument is named
   })
   const missing = await run([200, {}], 'retry-gap')
   expect([missing.asked, missing.failure]).toMatchObject([[], { code: 'usage' }])
+  for (const date of ['x', '2026-02-30', '']) {
+    const wrong = await run([200, {}], 'reconcile', date)
+    expect([wrong.asked, wrong.failure]).toMatchObject([[], { code: 'usage' }])
+  }
 })
 
 test('bridge admin log-level names its argument and its flag where they are wrong', async () => {

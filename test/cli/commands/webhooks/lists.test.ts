@@ -44,8 +44,8 @@ describe('bridge webhooks attempts', () => {
     expect(failure).toBeNull()
     expect(stdout.map((line) => line.split(/ {2,}/))).toEqual([
       ['AT', 'OUTCOME', 'STATUS', 'TOOK', 'PHASE', 'TRY', 'EVENT', 'RESPONSE'],
-      ['2026-06-01T05:59:51.005Z', 'ok', '204', '12 ms', 'body', '1', 'e5', '–'],
-      ['2026-06-01T05:59:51.004Z', 'server_error', '503', '12 ms', 'body', '1', 'e4', 'busy\ufffd[2J\ufffd'],
+      ['2026-06-01T06:59:51+01:00', 'ok', '204', '12 ms', 'body', '1', 'e5', '–'],
+      ['2026-06-01T06:59:51+01:00', 'server_error', '503', '12 ms', 'body', '1', 'e4', 'busy\ufffd[2J\ufffd'],
     ])
   })
 
@@ -69,7 +69,7 @@ test('bridge webhooks deliveries shows the state of each delivery, page by page'
   expect(stdout).toHaveLength(6)
   const [header = '', , pending = ''] = stdout
   expect(header.trim().split(/ {2,}/)).toEqual(['SEQUENCE', 'STATE', 'TRIES', 'STATUS', 'NEXT TRY', 'EVENT'])
-  expect(pending).toBe('         4  pending        1  503     2026-06-01T07:00:00.000Z  e4')
+  expect(pending).toBe('         4  pending        1  503     2026-06-01T08:00:00+01:00  e4')
   expect((await run(api, ['deliveries', id, '--state', 'pending,dead'])).stdout).toEqual([header, pending])
 })
 

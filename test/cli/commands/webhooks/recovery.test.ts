@@ -40,7 +40,7 @@ describe('bridge webhooks replays and cancel', () => {
     const { stdout } = await run(api, ['replays', id])
     expect(stdout.map((line) => line.trim().split(/ {2,}/))).toEqual([
       ['REPLAY', 'STATE', 'REQUESTED', 'OF', 'EVENTS', 'DONE'],
-      [replay, 'waiting', '2026-06-01T06:00:00.000Z', 'all', '9', '–'],
+      [replay, 'waiting', '2026-06-01T07:00:00+01:00', 'all', '9', '–'],
     ])
     const ending = run(api, ['cancel', id, replay, '--json'])
     const { commands } = api.recovery
