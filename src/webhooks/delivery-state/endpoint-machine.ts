@@ -217,8 +217,7 @@ export class EndpointMachine {
       for (const one of sent.deliveries.values()) this.#die(one, tries, lastStatus, 'tries', nowMs)
     } else
       this.#keepTogether(sent, { tries, lastStatus, ...waitAfter(verdict, { asked: sent.asked, nowMs }) })
-    if (!this.#config.isActive) return verdict
-    if (verdict.next === 'disable') this.#disableReason = 'gone'
+    if (verdict.next === 'disable' && this.#config.isActive) this.#disableReason = 'gone'
     else if (this.#condition.isTooLong(nowMs)) this.#disableReason ??= 'failing'
     if (this.#disableReason !== null) this.trouble.disabled(nowMs)
     return verdict
