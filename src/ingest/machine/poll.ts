@@ -24,7 +24,14 @@ import {
 import { addFetched, overflowCause, startScan, takeShared } from './page-scan.ts'
 import { earliestPresentMs, lastCleanOf, sinceMs, skewsMs, upstreamTimesOf } from './present.ts'
 import { enqueue, newGap, publish } from './publish.ts'
-import { aheadPollOf, endBeforePresentMs, headOfCursor, upperBoundMs, usableCursor } from './stamped-ahead.ts'
+import {
+  aheadPollOf,
+  endBeforePresentMs,
+  headOfCursor,
+  isCursorAhead,
+  upperBoundMs,
+  usableCursor,
+} from './stamped-ahead.ts'
 import type { FetchedItem, PageOutcome, ReadPage, StepContext } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
 
@@ -103,6 +110,7 @@ function isCheckDue(context: StepContext): boolean {
   const { cursorSeenMs, head, plan, profile, upstream } = context.state
   // Before the first item a poll has no date to begin with.
   if (upstream !== 'ok' || cursorSeenMs === null || head.latestTimeMs === 0) return false
+  if (isCursorAhead(context)) return true
   const quietMs = context.nowMs - cursorSeenMs
   // At least every second poll goes by cursor: items of any time may be listed behind it.
   if (quietMs < Math.max(MINUTE_MS, 1.5 * plan.intervalMs)) return false
@@ -144,7 +152,7 @@ function cursorOfPage(
   const refusals = state.refusedInARow - MOST_REFUSALS
   if (refusals > 0 && nowMs - state.probedMs < CURSOR_AGAIN_MS * 2 ** (Math.min(refusals, 9) - 1)) return null
   if (!isCheck) return usable
-  if (!isCursorDead(context, page, lastCleanMs)) return null
+  if (!isCursorAhead(context) && !isCursorDead(context, page, lastCleanMs)) return null
   const fields = {
     reason: 'polls by cursor did not list what a poll by date lists; its cursor is used from now on',
   }
@@ -187,14 +195,18 @@ export function answerPoll(
   const lastCleanMs = lastCleanOf(context, beganMs, { lastGoodPollMs, sightingSkewMs })
   const pageCursor = cursorOfPage(context, { query, page, lastCleanMs }, { usable, isCheck })
   const endMs = endBeforePresentMs(context, query)
-  const startMs = endMs === null ? beganMs : Math.max(lastCleanMs, Math.min(beganMs, endMs))
+  // What was listed since the poll before is asked for by date.
+  const isBlind = query.sinceCursor !== undefined && isCursorAhead(context)
+  const cleanToMs = isBlind ? lastCleanMs : Math.min(beganMs, endMs ?? beganMs)
+  const startMs = endMs === null && !isBlind ? beganMs : Math.max(lastCleanMs, cleanToMs)
   const hasOtherClock = isOtherClock(context)
   if (hasOtherClock) correctNextPoll(context, answer.startedMs)
   // A poll may take longer than the interval: other pending work is done before the next one.
   state.nextPollMs = Math.max(state.nextPollMs, context.nowMs + 1)
   // Not twice in a row: a `Date` that differs from answer to answer would spend the quota.
-  if (endMs !== null && !state.endedEarly) state.nextPollMs = context.nowMs + 1
-  state.endedEarly = endMs !== null
+  const isCutShort = endMs !== null || isBlind
+  if (isCutShort && !state.endedEarly) state.nextPollMs = context.nowMs + 1
+  state.endedEarly = isCutShort
   const newestMs = plausibleTimes(context, page).reduce(
     (newest, timeMs) => Math.max(newest, timeMs),
     Math.min(latestMs, endMs ?? latestMs),
@@ -352,7 +364,8 @@ function takeItems(context: StepContext, polled: Polled): void {
   const observed = { fromMs: lastCleanMs, toMs: startMs, items: page.fresh, overflowed }
   const unread = hasOtherClock ? null : learnFromPoll(context, observed)
   const first: NonNullable<PollerCommit['head']> = {
-    ...(pageCursor !== null && headOfCursor(pageCursor, page, head.cursorTimeMs)),
+    ...(pageCursor !== null &&
+      headOfCursor(pageCursor, page, isCursorAhead(context) ? null : head.cursorTimeMs)),
     lastCleanPollMs: startMs,
     ...savedProfile(context),
   }

@@ -6,7 +6,14 @@
 import { MINUTE_MS } from '../../core/durations.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Head } from '../writer-state/head.ts'
-import { doClocksAgree, earliestPresentMs, latestPresentMs, observePoll, shownClock } from './present.ts'
+import {
+  doClocksAgree,
+  earliestPresentMs,
+  isAhead,
+  latestPresentMs,
+  observePoll,
+  shownClock,
+} from './present.ts'
 import type { ReadPage, StepContext } from './state.ts'
 
 /** Where no clock is known to be right, the present may be wrong by so much. Polls by date ask for as much more. */
@@ -75,6 +82,17 @@ export function usableCursor(
   if (!isByDate) state.aheadMs = isInTheWay ? ahead : []
   state.itemsSinceCursor = isByDate || isUsable || !isInTheWay ? 0 : page.count
   return isUsable ? page.latestCursor : null
+}
+
+/**
+ * True where the cursor is that of items ahead of our clock and of `Date`: upstream's own clock, which had stamped them too, has
+ * been set back. Polls with it may see nothing until that time. Without a `Date` the present may be hours ahead of our clock.
+ */
+export function isCursorAhead(context: StepContext): boolean {
+  const { head, hasDate } = context.state
+  return (
+    hasDate === true && head.cursorTimeMs !== null && isAhead(head.cursorTimeMs, latestPresentMs(context))
+  )
 }
 
 /** The latest time that a poll by date asks for, ms since 1970; undefined while no item is stamped ahead. */

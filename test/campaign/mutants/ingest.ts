@@ -238,6 +238,18 @@ export const ingestMutants: readonly Mutant[] = [
     ),
   },
   {
+    name: 'cursor-ahead-kept',
+    file: machine('stamped-ahead'),
+    before: 'hasDate === true && head.cursorTimeMs !== null',
+    after: 'hasDate === null && head.cursorTimeMs !== null',
+    breaks:
+      'Where upstream’s own clock was ahead for a while, polls do not go on with a cursor of that time.',
+    killedBy: {
+      file: 'test/ingest/upstream-clock-jumps.test.ts',
+      title: 'makes no item later than usual: $plan, $aheadMs ms',
+    },
+  },
+  {
     name: 'clock-by-a-narrow-vote',
     file: machine('present'),
     before: 'most < MAJORITY * least',

@@ -92,7 +92,8 @@ export const webhookMutants: readonly Mutant[] = [
   {
     name: 'gone-endpoint-keeps-sending',
     file: ENDPOINT_MACHINE,
-    before: "if (verdict.next === 'disable') this.#disableReason = 'gone'\n    else if",
+    before:
+      "if (verdict.next === 'disable' && this.#config.isActive) this.#disableReason = 'gone'\n    else if",
     after: 'if',
     breaks: 'An endpoint that answers 410 gets nothing more, and keeps its pending deliveries.',
     killedBy: endpointTest('that answers 410 is sent nothing more, and keeps its pending deliveries'),
