@@ -60,7 +60,7 @@ describe.each(['time', 'insertion'] as const)(
       const { late, requests } = delaysMs(jump, cursors)
       expect(Math.max(...late)).toBeLessThan(1.5 * Math.max(...usual.late))
       // Two fills: where the clock goes ahead, and where it is set back.
-    expect(requests).toBeLessThan(1.2 * usual.requests + 30)
+      expect(requests).toBeLessThan(1.2 * usual.requests + 30)
     })
   },
 )
