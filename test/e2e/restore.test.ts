@@ -25,7 +25,7 @@ it.each(['bridge restore', 'a copied file'])(
     using backups = temporaryDirectory()
     await using receiver = await startReceiver()
     const sandbox = await startSandbox(
-      { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 4, speed: 4 },
+      { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 4, speed: 2 },
       { clock: systemClock },
     )
     try {
