@@ -10,6 +10,7 @@ const TIMESTAMP =
 const PARTIAL = /^\d{4}(?:-\d{2}(?:-\d{2}(?:T\d{2}:\d{2})?)?)?$/
 /** Its end completes a partial form to the first second of its period. */
 const FIRST_SECOND = '0000-01-01T00:00:00'
+const CALENDAR_DATE = /^(?:19[7-9]\d|20\d\d)-\d\d-\d\d$/
 const PARTIAL_FORMS = 'YYYY, YYYY-MM, YYYY-MM-DD, YYYY-MM-DDTHH:MM'
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/
 
@@ -105,8 +106,6 @@ export function isoMillis(ms: number): string {
 export function isoOrNull(ms: number | null): string | null {
   return ms === null ? null : isoMillis(ms)
 }
-
-const CALENDAR_DATE = /^(?:19[7-9]\d|20\d\d)-\d\d-\d\d$/
 
 /** Whether the text is a day that exists, as `YYYY-MM-DD`, from 1970 to 2099. */
 export function isCalendarDate(text: string): boolean {

@@ -194,19 +194,15 @@ export function answerPoll(
   const beganMs = earliestMs - Math.max(0, answer.endedMs - answer.startedMs)
   const lastCleanMs = lastCleanOf(context, beganMs, { lastGoodPollMs, sightingSkewMs })
   const pageCursor = cursorOfPage(context, { query, page, lastCleanMs }, { usable, isCheck })
-  const endMs = endBeforePresentMs(context, query)
-  // What was listed since the poll before is asked for by date.
-  const isBlind = query.sinceCursor !== undefined && isCursorAhead(context)
-  const cleanToMs = isBlind ? lastCleanMs : Math.min(beganMs, endMs ?? beganMs)
-  const startMs = endMs === null && !isBlind ? beganMs : Math.max(lastCleanMs, cleanToMs)
+  const endMs = endBeforePresentMs(context, query, lastCleanMs)
+  const startMs = endMs === null ? beganMs : Math.max(lastCleanMs, Math.min(beganMs, endMs))
   const hasOtherClock = isOtherClock(context)
   if (hasOtherClock) correctNextPoll(context, answer.startedMs)
   // A poll may take longer than the interval: other pending work is done before the next one.
   state.nextPollMs = Math.max(state.nextPollMs, context.nowMs + 1)
   // Not twice in a row: a `Date` that differs from answer to answer would spend the quota.
-  const isCutShort = endMs !== null || isBlind
-  if (isCutShort && !state.endedEarly) state.nextPollMs = context.nowMs + 1
-  state.endedEarly = isCutShort
+  if (endMs !== null && !state.endedEarly) state.nextPollMs = context.nowMs + 1
+  state.endedEarly = endMs !== null
   const newestMs = plausibleTimes(context, page).reduce(
     (newest, timeMs) => Math.max(newest, timeMs),
     Math.min(latestMs, endMs ?? latestMs),

@@ -114,10 +114,16 @@ function isForWhatIsOver(context: StepContext): boolean {
 }
 
 /**
- * Where the page of a poll ends by date, ms since 1970, if that is before upstream's present; else null. The poll asked only for
- * what is surely over, or its answer shows that our clock had been set back. The next poll shows the rest at once.
+ * Where the page of a poll ends, ms since 1970, if that is before upstream's present; else null. The poll asked only for what is
+ * surely over, or its answer shows that our clock had been set back, or that its cursor is ahead: then it shows nothing that was
+ * listed since the poll before, at `lastCleanMs`. The next poll shows the rest at once, by date.
  */
-export function endBeforePresentMs(context: StepContext, { toMs }: UpstreamListQuery): number | null {
+export function endBeforePresentMs(
+  context: StepContext,
+  { sinceCursor, toMs }: UpstreamListQuery,
+  lastCleanMs: number,
+): number | null {
+  if (sinceCursor !== undefined) return isCursorAhead(context) ? lastCleanMs : null
   return toMs !== undefined && toMs < latestPresentMs(context) ? toMs : null
 }
 

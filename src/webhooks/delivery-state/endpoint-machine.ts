@@ -92,7 +92,7 @@ export class EndpointMachine {
     this.#condition.pace.configure(next)
     if (next.order !== before.order) this.#applyOrder()
     if (next.isActive && before.isActive && next.target === before.target) return
-    // Its record begins anew. Only enabling it, or another target, declares it healthy: an attempt that fails later is none of it.
+    // Its record begins anew. Where it is enabled, or has another target, failures of what was sent before count for nothing.
     this.#disableReason = null
     this.#condition.repaired()
     if (next.isActive || next.target !== before.target) this.#repairs += 1

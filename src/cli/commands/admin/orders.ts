@@ -1,5 +1,4 @@
 /** Runs the verbs of `bridge admin` that give the leader an order: to poll, retry a gap, read a day again, step down. */
-
 import { businessDayBeside, createCalendar } from '../../../core/calendar/calendar.ts'
 import { isCalendarDate } from '../../../core/dates.ts'
 import { BridgeError } from '../../../errors.ts'

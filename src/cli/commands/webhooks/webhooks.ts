@@ -59,18 +59,14 @@ const columns: readonly Column<ResponseFields>[] = [
     cell: statusOf,
     tone: ({ status }) => (status === 'active' ? 'plain' : 'strong'),
   },
-  {
-    title: 'PENDING',
-    width: 7,
-    isNumber: true,
-    cell: ({ health }) => printableText(fieldsOf(health).pending),
-  },
-  { title: 'DEAD', width: 5, isNumber: true, cell: ({ health }) => printableText(fieldsOf(health).dead) },
+  { ...ofHealth(column('PENDING', 'pending', 7)), isNumber: true },
+  { ...ofHealth(column('DEAD', 'dead', 5)), isNumber: true },
   ofHealth(timeColumn('LAST SUCCESS', 'lastSuccess')),
   column('URL', 'url', 32),
   column('DESCRIPTION', 'description'),
 ]
 
+/** A column of the endpoint's `health`. */
 function ofHealth({ cell, ...rest }: Column<ResponseFields>): Column<ResponseFields> {
   return { ...rest, cell: ({ health }) => cell(fieldsOf(health)) }
 }
