@@ -334,7 +334,9 @@ export function documentedRoutes(): AnyRoute[] {
     credentials: { ...nobody, tickets: noTickets },
     corsOrigins: [],
     servesPages: false,
-    upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'closed', asOf: null }),
+    upstream: () => {
+      throw new Error('the docs ask for no upstream')
+    },
     limits,
     tokens: { get: () => null },
     node: { id: '', key: '' },

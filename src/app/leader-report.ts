@@ -3,8 +3,7 @@
  * newest one from the log's status messages.
  */
 import { LeaderReports } from '../archive/leader-reports.ts'
-import { isoMillis, isoOrNull } from '../core/dates.ts'
-import type { LeaderReport } from '../http/schemas/leader-report-schema.ts'
+import type { LeaderReport, UpstreamNews } from '../http/schemas/leader-report-schema.ts'
 import type { Ingest } from '../ingest/ingest.ts'
 import type { StartContext } from './context.ts'
 import type { Storage } from './storage.ts'
@@ -13,11 +12,13 @@ import type { Storage } from './storage.ts'
 export interface LeaderView {
   /** The newest report; null while none was received. `isOwn`: this process leads. */
   report(): { report: LeaderReport; isOwn: boolean } | null
-  /** Of that report the times of polls, and when it was made; quick to ask for. */
-  polls(): Pick<LeaderReport, 'asOf' | 'lastGoodPoll' | 'nextPoll'>
+  /** What heartbeats say of that report. It is at most a second old, so that thousands of streams cost little. */
+  news(): UpstreamNews
   /** Upstream's present time as far as it is known, else ours; ms since 1970. */
   upstreamNowMs(): number
 }
+
+const NEWS_MS = 1000
 
 /** Registers the role that receives reports, where the log has status messages. */
 export function buildLeaderView(
@@ -43,28 +44,37 @@ export function leaderView({
   reports,
   clock,
 }: {
-  ingest: Pick<Ingest, 'report' | 'polls'> | null
+  ingest: Pick<Ingest, 'report' | 'upstreamAheadMs'> | null
   reports: Pick<LeaderReports, 'latest'>
   clock: StartContext['clock']
 }): LeaderView {
+  const report: LeaderView['report'] = () => {
+    const own = ingest?.report() ?? null
+    if (own !== null) return { report: own, isOwn: true }
+    return reports.latest === null ? null : { report: reports.latest, isOwn: false }
+  }
+  let told: { news: UpstreamNews; atMs: number } | null = null
   return {
-    report() {
-      const own = ingest?.report() ?? null
-      if (own !== null) return { report: own, isOwn: true }
-      return reports.latest === null ? null : { report: reports.latest, isOwn: false }
-    },
-    polls() {
-      const own = ingest?.polls() ?? null
-      if (own === null) return reports.latest ?? { asOf: null, lastGoodPoll: null, nextPoll: null }
-      return {
-        asOf: isoMillis(clock.now()),
-        lastGoodPoll: isoOrNull(own.lastGoodPollMs),
-        nextPoll: isoOrNull(own.nextPollMs),
+    report,
+    news() {
+      const atMs = clock.now()
+      if (told === null || Math.abs(atMs - told.atMs) >= NEWS_MS) {
+        told = { news: newsOf(report()?.report ?? null), atMs }
       }
+      return told.news
     },
-    upstreamNowMs() {
-      const aheadMs = ingest?.polls()?.upstreamAheadMs ?? reports.latest?.upstreamAheadMs ?? 0
-      return clock.now() + aheadMs
-    },
+    upstreamNowMs: () => clock.now() + (ingest?.upstreamAheadMs() ?? reports.latest?.upstreamAheadMs ?? 0),
+  }
+}
+
+function newsOf(report: LeaderReport | null): UpstreamNews {
+  return {
+    upstreamState: report?.upstreamState ?? null,
+    lastGoodPoll: report?.lastGoodPoll ?? null,
+    nextPoll: report?.nextPoll ?? null,
+    openGaps: report?.gaps?.length ?? null,
+    quotaRemaining: report?.quota.remaining ?? null,
+    leaderSince: report?.leader?.since ?? null,
+    asOf: report?.asOf ?? null,
   }
 }

@@ -25,7 +25,7 @@ export function buildStreams(
     credentials: { authenticate, findCaller, tickets },
     corsOrigins: settings.corsOrigins,
     servesPages: hasRole(context, 'console'),
-    upstream: () => ({ ...leader.polls(), phase: calendar.phase(leader.upstreamNowMs()) }),
+    upstream: () => ({ ...leader.news(), phase: calendar.phase(leader.upstreamNowMs()) }),
     limits,
     rates,
     tokens,

@@ -1,6 +1,7 @@
 /**
  * Publishes the leader's heartbeat to the Kafka topic for status messages: every 15 s, after each successful poll, when
- * this process has taken over, and when polling is paused or resumed. A heartbeat holds the last sequence and everything else that only the leader knows.
+ * this process has taken over, when upstream answers otherwise than before, and when polling is paused or resumed. A heartbeat
+ * holds the last sequence and everything else that only the leader knows.
  */
 import type { Calendar } from '../core/calendar/calendar.ts'
 import { MOST_REPORTED_GAPS } from '../http/schemas/leader-report-schema.ts'
@@ -71,8 +72,9 @@ export function createHeartbeat(parts: HeartbeatParts) {
         const hasPolled = next.lastGoodPollMs !== (state?.lastGoodPollMs ?? null)
         const hasClaimed = next.head.epoch !== (state?.head.epoch ?? '')
         const hasPaused = next.pausedSinceMs !== (state?.pausedSinceMs ?? null)
+        const answersOtherwise = next.upstream !== state?.upstream
         state = next
-        if (hasPolled || hasClaimed || hasPaused) wake.abort()
+        if (hasPolled || hasClaimed || hasPaused || answersOtherwise) wake.abort()
       },
     }),
     /** Publishes until the signal aborts, then resolves. Never rejects: a heartbeat that fails is logged and dropped. */

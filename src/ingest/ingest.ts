@@ -26,7 +26,6 @@ import { isReferenceTarget, ReferenceRequestHandler } from './exchanges/referenc
 import { FundRequestHandler } from './funds/fund-request-handler.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { aheadMs, type OwnReport, reportOf } from './leader-report.ts'
-import { nextPollAtMs } from './machine/next-poll.ts'
 import { type IngestConfig, isInformed } from './machine/state.ts'
 import { answerOrder } from './order-request-handler.ts'
 import { pausablePoller } from './pausable-poller.ts'
@@ -151,12 +150,10 @@ export function createIngest(parts: IngestParts) {
       const { state, leaderSinceMs } = poller
       return isInformed(state, leaderSinceMs) ? reportOf(state, leaderSinceMs, reporter, clock.now()) : null
     },
-    /** Of that report the times of polls and upstream's clock, quick to ask for; ms. */
-    polls: () => {
+    /** Of that report how far upstream's clock is ahead of ours, ms. */
+    upstreamAheadMs: (): number | null => {
       const { state, leaderSinceMs } = poller
-      if (!isInformed(state, leaderSinceMs)) return null
-      const { lastGoodPollMs } = state
-      return { lastGoodPollMs, nextPollMs: nextPollAtMs(state), upstreamAheadMs: aheadMs(state) }
+      return isInformed(state, leaderSinceMs) ? aheadMs(state) : null
     },
     /** The reports of the days, oldest first, today last; null as `report`. */
     days: (): readonly PublishedDay[] | null => {

@@ -156,6 +156,16 @@ describe('the heartbeat', () => {
     }
   })
 
+  it('is published at once when upstream answers otherwise than before', async () => {
+    const { published, observer, be, pass } = withHeartbeat()
+    observer.leads(START_MS)
+    await be({ lastGoodPollMs: START_MS, upstream: 'ok' })
+    await pass(1000)
+    await be({ lastGoodPollMs: START_MS, upstream: 'failing' })
+    await be({ lastGoodPollMs: START_MS, upstream: 'failing' })
+    expect(published).toMatchObject([{ upstreamState: 'ok' }, { upstreamState: 'failing' }])
+  })
+
   it('is dropped when it cannot be published, and that is logged once', async () => {
     const { published, lines, broker, observer, be, pass } = withHeartbeat()
     observer.leads(START_MS)

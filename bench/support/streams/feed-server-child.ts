@@ -25,6 +25,7 @@ import { createTickets } from '../../../src/registry/tickets.ts'
 import { createStreams } from '../../../src/streams/streams.ts'
 import { textFrame } from '../../../src/streams/transport/ws-frames.ts'
 import { temporaryDirectory } from '../../../test/support/bridge-process.ts'
+import { UNKNOWN_UPSTREAM } from '../../../test/support/unknown-upstream.ts'
 import { syntheticEvents } from '../synthetic-events.ts'
 import { type ServerAnswer, type ServerWord, TOKEN } from './feed-words.ts'
 
@@ -92,7 +93,7 @@ async function bridge(): Promise<StreamServer> {
     },
     corsOrigins: [],
     servesPages: false,
-    upstream: () => ({ lastGoodPoll: null, nextPoll: null, phase: 'open', asOf: null }),
+    upstream: () => UNKNOWN_UPSTREAM,
     // As it is behind a proxy: the clients of the bench have one address.
     limits: createReaderLimits({ maxClients: MAX_CLIENTS, clientOf: () => null }),
     tokens: { get: () => null },

@@ -86,7 +86,7 @@ export type StreamMessage =
 
 /**
  * What the bridge's leader knows of the upstream, 15 s after the last message; null: the node has heard from no leader.
- * `asOf`: when the leader said so; absent from a bridge of an earlier version. All times ISO 8601.
+ * `asOf`: when the leader said so. What an earlier version of the bridge did not say is absent. All times ISO 8601.
  */
 interface HeartbeatMessage {
   type: 'heartbeat'
@@ -96,6 +96,12 @@ interface HeartbeatMessage {
   nextPoll: string | null
   phase: string
   asOf?: string | null
+  /** What upstream last did to the leader. */
+  upstreamState?: 'ok' | 'throttled' | 'quota' | 'unauthorised' | 'failing' | 'waiting' | null
+  openGaps?: number | null
+  /** Units that are left this week. */
+  quotaRemaining?: number | null
+  leaderSince?: string | null
 }
 
 /** A message about the connection itself, or the answer to a `subscribe` or `unsubscribe`. */

@@ -99,6 +99,17 @@ const heartbeatSchema = z
 /** What the leader reports; null: not known. Times are ISO 8601. */
 export type LeaderReport = z.infer<typeof heartbeatSchema>
 
+/** What heartbeats of streams say of a report; null: not known. Times are ISO 8601. */
+export interface UpstreamNews
+  extends Pick<LeaderReport, 'upstreamState' | 'lastGoodPoll' | 'nextPoll' | 'asOf'> {
+  /** How many gaps are open; of another process at most MOST_REPORTED_GAPS. */
+  openGaps: number | null
+  /** Units that are left this week. */
+  quotaRemaining: number | null
+  /** Since when the leader leads. */
+  leaderSince: string | null
+}
+
 const statusMessageSchema = z.object({ type: z.string() })
 
 /**

@@ -3,6 +3,7 @@
  * `ws-frames.ts`.
  */
 import type { StoredEvent } from '../../archive/store/stored.ts'
+import type { UpstreamNews } from '../../http/schemas/leader-report-schema.ts'
 
 /** The part of an event that is framed. */
 export type FramedEvent = Pick<StoredEvent, 'type' | 'cursor' | 'json'>
@@ -13,6 +14,12 @@ export interface EventFraming {
   readonly name: string
   /** The frames of these events, built at `sentMs`, as pieces to be concatenated; an event's JSON is not copied. */
   events(events: readonly FramedEvent[], sentMs: number): Buffer[]
+}
+
+/** What a heartbeat says of the upstream. */
+export interface UpstreamSnapshot extends UpstreamNews {
+  /** The phase of the London trading day. */
+  phase: string
 }
 
 /** All frames of one stream. */

@@ -11,7 +11,7 @@ import type { Chance, Clock } from '../../lifecycle/clock.ts'
 import type { Logger } from '../../obs/logger.ts'
 import { FanoutIndex } from '../fanout/fanout-index.ts'
 import { FrameBatches } from '../fanout/frame-batches.ts'
-import type { EventFraming } from '../fanout/framing.ts'
+import type { EventFraming, UpstreamSnapshot } from '../fanout/framing.ts'
 import { OpenStreams } from '../fanout/open-streams.ts'
 import { RecentSends } from '../fanout/recent-sends.ts'
 import type { StreamMetrics } from '../fanout/stream-account.ts'
@@ -19,6 +19,7 @@ import { TickBudget } from '../limits/tick-budget.ts'
 import { TimerWheel } from '../limits/timer-wheel.ts'
 import { TokenExpiry } from '../limits/token-expiry.ts'
 import { noFilterRoomReason, StreamRefusal } from './refusal.ts'
+import { sseFramingOf } from './sse-frames.ts'
 
 /** What streams of either transport need. */
 export interface ContextOptions {
@@ -27,6 +28,8 @@ export interface ContextOptions {
   chance: Chance
   metrics: StreamMetrics
   logger: Logger
+  /** The state of the upstream, for heartbeats. */
+  upstream: () => UpstreamSnapshot
   /** Places and memory, shared with pulls. */
   limits: ReaderLimits
 }
@@ -45,13 +48,14 @@ const LIFETIME_SPREAD = 0.25
 
 /** The context of a node's streams, which are closed one by one after `stopping` aborts: sessions read nothing more then. */
 export function createContext(options: ContextOptions, stopping: AbortSignal) {
-  const { reader, clock, chance, metrics, logger, limits } = options
+  const { reader, clock, chance, metrics, logger, upstream, limits } = options
   const { sendBuffers } = limits
   const tickBudget = new TickBudget()
   const fanoutIndex = new FanoutIndex(reader, clock, sendBuffers)
   return {
     ...limits,
-    ...{ reader, clock, chance, metrics, logger, stopping, tickBudget },
+    ...{ reader, clock, chance, metrics, logger, upstream, stopping, tickBudget },
+    sseFraming: sseFramingOf(upstream),
     stallWatch: new StallWatch(clock),
     frameBatches: new FrameBatches(reader, clock, sendBuffers, stopping),
     fanoutIndex,

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { phases } from '../../core/calendar/calendar.ts'
 import { filterSchema } from '../../http/schemas/filter-schema.ts'
 import { isoTime } from '../../http/schemas/json-schema.ts'
+import { upstreamStates } from '../../obs/metrics.ts'
 import { HEARTBEAT_MS } from '../fanout/session.ts'
 import { fromSchema } from './commands.ts'
 import { type ErrorNumber, errorNames } from './refusal.ts'
@@ -63,10 +64,20 @@ export function controlMessages(subprotocol: Subprotocol): Readonly<Record<Contr
       members: z.object({
         id: subscription,
         cursor,
+        upstreamState: z
+          .enum(upstreamStates)
+          .describe('What upstream last did to the leader; null where this node has not heard of it.')
+          .nullable(),
         lastGoodPoll: isoTime(
           'When upstream last answered well; null where this node has not heard of it.',
         ).nullable(),
         nextPoll: isoTime('When the leader polls next; null where this node has not heard of it.').nullable(),
+        openGaps: z
+          .int()
+          .describe('How many gaps are open, where another node leads 1,000 at most; null: not known.')
+          .nullable(),
+        quotaRemaining: z.int().describe('Units left this week; null: not known.').nullable(),
+        leaderSince: isoTime('Since when the leader leads; null: not known.').nullable(),
         phase: z.enum(phases).describe('Where in the London day the market is.'),
         asOf: isoTime(
           'When the leader said so, at most 15 s ago while it is well; null where this node has heard from no leader.',

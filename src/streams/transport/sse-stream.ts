@@ -8,13 +8,14 @@ import type { Caller } from '../../http/auth.ts'
 import { endLongAnswer } from '../../http/long-answer.ts'
 import { ServerResponse } from '../../lifecycle/node-http.ts'
 import type { StreamCloseCode } from '../../obs/metrics.ts'
+import type { Framing } from '../fanout/framing.ts'
 import type { OpenStream } from '../fanout/open-streams.ts'
 import { Session, type SessionClient, type SessionEnd, type SessionStart } from '../fanout/session.ts'
 import { SocketWriter, type WriterOwner } from '../fanout/socket-writer.ts'
 import { StreamAccount } from '../fanout/stream-account.ts'
 import type { TokenBound } from '../limits/token-expiry.ts'
 import type { StreamContext } from './context.ts'
-import { RETRY_FRAME, sseFraming } from './sse-frames.ts'
+import { RETRY_FRAME } from './sse-frames.ts'
 
 /** One stream of server-sent events. */
 export class SseStream implements WriterOwner, SessionClient, TokenBound, OpenStream {
@@ -24,7 +25,7 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, OpenSt
   readonly #response: Socket | ServerResponse
   readonly caller: Caller
   readonly #freeSlots: () => void
-  readonly framing = sseFraming
+  readonly framing: Framing
   readonly account: StreamAccount
   readonly writer: SocketWriter
   #session: Session | null = null
@@ -38,6 +39,7 @@ export class SseStream implements WriterOwner, SessionClient, TokenBound, OpenSt
     { caller, remote, freeSlots }: { caller: Caller; remote: string; freeSlots: () => void },
   ) {
     this.#context = context
+    this.framing = context.sseFraming
     this.#response = response
     this.caller = caller
     this.#freeSlots = freeSlots

@@ -18,7 +18,7 @@ import { type From, MAX_TAIL, startAt } from '../fanout/start.ts'
 import type { StreamContext } from './context.ts'
 import { type Credentials, enterWithTicket } from './identity.ts'
 import { noFilterRoomReason, noSlotReason } from './refusal.ts'
-import { sseFraming } from './sse-frames.ts'
+import { sseEvents } from './sse-frames.ts'
 import { SseStream } from './sse-stream.ts'
 
 /** The route of server-sent events. */
@@ -96,7 +96,7 @@ async function handle(context: StreamContext, call: Call, eventSources: EventSou
   const session = eventSources.entered.get(call.request)
   if (context.stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
   requireCompleteReplica(context.reader.replica)
-  const noRoom = context.fanoutIndex.roomRefusal(call.caller.tokenId, filter, sseFraming.shared)
+  const noRoom = context.fanoutIndex.roomRefusal(call.caller.tokenId, filter, sseEvents)
   if (noRoom !== null)
     throw retryLater(noRoom === 'full' ? 'over_capacity' : 'too_many', noFilterRoomReason(noRoom))
   const freeSlots = takeSlots(context, call)

@@ -20,13 +20,7 @@ import { MAX_MESSAGE_BYTES, SHORT_LINGER_MS, serveConnection } from './connectio
 import type { StreamContext } from './context.ts'
 import { type Credentials, type HandshakeCredential, identify } from './identity.ts'
 import { closeReason, noSlotReason, noUnauthenticatedSlotReason } from './refusal.ts'
-import {
-  type MessageFraming,
-  messageFramings,
-  type Subprotocol,
-  subprotocols,
-  type UpstreamSnapshot,
-} from './ws-frames.ts'
+import { type MessageFraming, messageFramings, type Subprotocol, subprotocols } from './ws-frames.ts'
 
 /** What WebSockets need besides the context of all streams. */
 export interface WebSocketOptions {
@@ -35,8 +29,6 @@ export interface WebSocketOptions {
   corsOrigins: readonly string[]
   /** Whether this process serves pages of its own, which may connect too: the role `console`. */
   servesPages: boolean
-  /** The state of the upstream, for heartbeats. */
-  upstream: () => UpstreamSnapshot
   /** Rates of requests, of which a handshake is one of its address; absent: no limits. */
   rates?: RateLimits
 }
@@ -104,7 +96,7 @@ export class WebSocketUpgrade implements Upgrade {
   constructor(context: StreamContext, options: WebSocketOptions) {
     this.#context = context
     this.#options = options
-    this.#framingOf = messageFramings({ clock: context.clock, upstream: options.upstream })
+    this.#framingOf = messageFramings(context)
     const unauthenticated = Math.max(1, Math.floor(context.connectionSlots.limit * UNAUTHENTICATED_SHARE))
     this.#unauthenticatedSlots = createConnectionSlots(unauthenticated)
     this.#byOwnAddress = createPlaces(unauthenticated, Math.ceil(unauthenticated * OWN_ADDRESS_SHARE))

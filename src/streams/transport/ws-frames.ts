@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { isoMillis } from '../../core/dates.ts'
 import { isGap } from '../../core/event.ts'
 import type { Clock } from '../../lifecycle/clock.ts'
-import type { EventFraming, Framing } from '../fanout/framing.ts'
+import type { EventFraming, Framing, UpstreamSnapshot } from '../fanout/framing.ts'
 
 /** The subprotocols. The first is also used where the client offers none that is known. */
 export const subprotocols = ['bridge.v1.json', 'cloudevents.json'] as const
@@ -34,18 +34,6 @@ export interface MessageFraming extends Framing {
    * stay as they are stored.
    */
   forSubscription(id: string | null, isFirst: boolean): Framing
-}
-
-/** The state of the upstream in a heartbeat, as the leader reports it; null: not known to this node. */
-export interface UpstreamSnapshot {
-  /** Time of the last successful poll, ISO 8601. */
-  lastGoodPoll: string | null
-  /** When the leader polls next. */
-  nextPoll: string | null
-  /** When the leader said so, by its clock. */
-  asOf: string | null
-  /** The phase of the London trading day. */
-  phase: string
 }
 
 /** What framings need. */
@@ -99,10 +87,7 @@ function framingOf(
       shared: eventsOf(id, isFirst),
       live: (cursor) => control('live', { ...about, cursor }),
       beatsAlways: false,
-      heartbeat(cursor) {
-        const { lastGoodPoll, nextPoll, phase, asOf } = upstream()
-        return control('heartbeat', { ...about, cursor, lastGoodPoll, nextPoll, phase, asOf })
-      },
+      heartbeat: (cursor) => control('heartbeat', { ...about, cursor, ...upstream() }),
       goingAway,
     }
   }

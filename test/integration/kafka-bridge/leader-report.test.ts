@@ -81,6 +81,10 @@ describe.skipIf(brokers === null)('nodes on Kafka', () => {
       lastGoodPoll: expect.any(String),
       nextPoll: expect.any(String),
       asOf: expect.any(String),
+      upstreamState: 'ok',
+      openGaps: 0,
+      quotaRemaining: expect.any(Number),
+      leaderSince: said.leader.since,
     })
     client.webSocket.close()
   })

@@ -5,18 +5,18 @@ import { SendBuffers } from '../../../src/http/bounds/send-buffers.ts'
 import { FanoutIndex } from '../../../src/streams/fanout/fanout-index.ts'
 import { FrameBatches } from '../../../src/streams/fanout/frame-batches.ts'
 import type { EventFraming } from '../../../src/streams/fanout/framing.ts'
-import { sseFraming } from '../../../src/streams/transport/sse-frames.ts'
+import { sseEvents } from '../../../src/streams/transport/sse-frames.ts'
 import { createStore } from '../../support/store.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
 
 /** A framing that counts its calls. */
 function countingFraming(): EventFraming & { framed: number } {
   return {
-    ...sseFraming.shared,
+    ...sseEvents,
     framed: 0,
     events(events, sentMs) {
       this.framed += events.length
-      return sseFraming.shared.events(events, sentMs)
+      return sseEvents.events(events, sentMs)
     },
   }
 }
@@ -57,7 +57,7 @@ describe('the fan-out index', () => {
     const { fanoutIndex, grow, stop } = await node()
     const woken: string[] = []
     const wait = (name: string, filter: Filter | null) => {
-      const channel = fanoutIndex.join(filter, sseFraming.shared)
+      const channel = fanoutIndex.join(filter, sseEvents)
       channel.caughtUp.add({ onNewEvents: (scannedTo) => woken.push(`${name} behind ${scannedTo}`) })
       return channel
     }
@@ -78,7 +78,7 @@ describe('the fan-out index', () => {
   test('wakes every reader for events that arrive during a wake-up, also when the log has just begun', async () => {
     for (const begins of [false, true]) {
       const { fanoutIndex, clock, store, state, grow, stop } = await node()
-      const channel = fanoutIndex.join(null, sseFraming.shared)
+      const channel = fanoutIndex.join(null, sseEvents)
       const woken: number[] = []
       // Takes so long that other work runs, and has caught up when the next event arrives.
       const slow = {
@@ -143,7 +143,7 @@ describe('the fan-out index', () => {
 
   test('caches no batch for a group of one reader', async () => {
     const { fanoutIndex, blocks, reads, stop } = await node()
-    const alone = fanoutIndex.join(null, sseFraming.shared)
+    const alone = fanoutIndex.join(null, sseEvents)
     await blocks.next(alone, 0)
     await blocks.next(alone, 0)
     expect(reads).toHaveLength(2)

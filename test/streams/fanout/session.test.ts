@@ -12,9 +12,10 @@ import { RecentSends } from '../../../src/streams/fanout/recent-sends.ts'
 import { Session, type SessionClient, type SessionEnd } from '../../../src/streams/fanout/session.ts'
 import { TickBudget } from '../../../src/streams/limits/tick-budget.ts'
 import { TimerWheel } from '../../../src/streams/limits/timer-wheel.ts'
-import { RETRY_FRAME, sseFraming } from '../../../src/streams/transport/sse-frames.ts'
+import { RETRY_FRAME, sseFramingOf } from '../../../src/streams/transport/sse-frames.ts'
 import { createStore, EPOCH, eventAt, REPLICA, type Store } from '../../support/store.ts'
 import { createManualClock } from '../../support/time/manual-clock.ts'
+import { UNKNOWN_UPSTREAM } from '../../support/unknown-upstream.ts'
 
 interface Message {
   event: string
@@ -64,7 +65,7 @@ function node(reader: Reader) {
 
 /** A session whose client records its messages; a slow one is full after each write until `onRoom`. */
 class TestClient implements SessionClient {
-  readonly framing = sseFraming
+  readonly framing = sseFramingOf(() => UNKNOWN_UPSTREAM)
   readonly written: Buffer[] = []
   readonly ended = Promise.withResolvers<SessionEnd>()
   /** When the log stored the first event of each write, as its account is told. */
@@ -212,7 +213,7 @@ describe('a session', () => {
       session
         .text()
         .toString()
-        .match(/^: heartbeat$/gm),
+        .match(/^: heartbeat /gm),
     ).toHaveLength(3)
   })
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../../src/core/cursor.ts'
-import { type ApiServer, startApi, until } from '../../support/http/api-server.ts'
+import { type ApiServer, startApi, UPSTREAM, until } from '../../support/http/api-server.ts'
 import { metric } from '../../support/metric.ts'
 import { EPOCH } from '../../support/store.ts'
 import { largeEvents } from '../../support/streams/large-events.ts'
@@ -201,8 +201,9 @@ describe('GET /v1/events', () => {
     // New events are matched in the next tick.
     await new Promise((resolve) => setImmediate(resolve))
     api.clock.advance(15_000)
-    await until(() => stream.text().includes('\nid: ') && stream.text().includes(': heartbeat\n\nid: '))
-    await until(() => stream.text().endsWith('\n\n'))
+    const beat = /^: heartbeat (.*)\n\nid: .*\n\n/m
+    await until(() => beat.test(stream.text()))
+    expect(JSON.parse(beat.exec(stream.text())?.[1] ?? '')).toEqual(UPSTREAM)
     const resumed = await open(api, '', { 'Last-Event-ID': stream.lastId() })
     await until(() => isLive(resumed))
     expect(resumed.sequences()).toEqual([])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { encodeCursor } from '../../../src/core/cursor.ts'
-import { LAST_GOOD_POLL, NEXT_POLL, startApi, until } from '../../support/http/api-server.ts'
+import { startApi, UPSTREAM, until } from '../../support/http/api-server.ts'
 import { EPOCH, REPLICA } from '../../support/store.ts'
 import { AUTH, openStream, subscribed } from '../../support/streams/ws-client.ts'
 
@@ -123,10 +123,7 @@ describe('GET /v1/stream', () => {
     expect(await client.next('heartbeat')).toEqual({
       type: 'heartbeat',
       cursor: api.store.reader.cursorAt(8),
-      lastGoodPoll: LAST_GOOD_POLL,
-      nextPoll: NEXT_POLL,
-      asOf: LAST_GOOD_POLL,
-      phase: 'open',
+      ...UPSTREAM,
     })
   })
 

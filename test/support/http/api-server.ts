@@ -39,6 +39,7 @@ import { IdempotencyKeys } from '../../../src/registry/idempotency-keys.ts'
 import { Nodes } from '../../../src/registry/nodes.ts'
 import { createTickets, type Tickets } from '../../../src/registry/tickets.ts'
 import { Tokens } from '../../../src/registry/tokens.ts'
+import type { UpstreamSnapshot } from '../../../src/streams/fanout/framing.ts'
 import { createStreams, type Streams } from '../../../src/streams/streams.ts'
 import { addressRules } from '../../../src/webhooks/address/rules.ts'
 import { AttemptHistory } from '../../../src/webhooks/attempts/attempt-history.ts'
@@ -95,8 +96,16 @@ export const RESTING: DeliveryStanding = {
 }
 
 /** The upstream state in heartbeats of these tests. */
-export const LAST_GOOD_POLL = '2026-06-01T05:59:59.000Z'
-export const NEXT_POLL = '2026-06-01T06:00:04.000Z'
+export const UPSTREAM: UpstreamSnapshot = {
+  upstreamState: 'throttled',
+  lastGoodPoll: '2026-06-01T05:59:59.000Z',
+  nextPoll: '2026-06-01T06:00:04.000Z',
+  openGaps: 2,
+  quotaRemaining: 640,
+  leaderSince: '2026-05-30T21:00:00.000Z',
+  asOf: '2026-06-01T05:59:59.000Z',
+  phase: 'open',
+}
 
 export interface ApiServer {
   store: Store
@@ -245,12 +254,7 @@ export async function startApi(
     },
     corsOrigins,
     servesPages,
-    upstream: () => ({
-      lastGoodPoll: LAST_GOOD_POLL,
-      nextPoll: NEXT_POLL,
-      phase: 'open',
-      asOf: LAST_GOOD_POLL,
-    }),
+    upstream: () => UPSTREAM,
     limits: readerLimits,
     ...(limits.rates && { rates: limits.rates }),
     tokens,
