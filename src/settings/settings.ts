@@ -89,7 +89,9 @@ function readValues(found: FoundSettings): { values: SettingValues; errors: Fiel
   if (result.success) return { values: result.data, errors }
   for (const issue of result.error.issues) {
     const name = settingNames.find((candidate) => candidate === issue.path[0])
-    errors.push({ field: fieldPath(issue.path), message: issue.message })
+    const file = name && found.files.get(name)
+    const message = file === undefined ? issue.message : `${issue.message} (read from ${file})`
+    errors.push({ field: fieldPath(issue.path), message })
     if (name === undefined) continue
     const fallback = docOf(name).default
     if (fallback === null) delete texts[name]

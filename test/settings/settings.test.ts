@@ -183,6 +183,14 @@ describe('settings', () => {
     expect(wrong({ ...env, BRIDGE_UPSTREAM_KEY }, readFile).errors).toHaveLength(1)
     expect(wrong({ ...rest, BRIDGE_UPSTREAM_KEY_FILE: '/run/none' }, readFile).errors).toHaveLength(1)
     expect(wrong({ ...rest, BRIDGE_UPSTREAM_KEY_FILE: '/run/empty' }, readFile).errors).toHaveLength(1)
+    const { BRIDGE_SECRET_KEY, ...keyless } = whole
+    const short = { ...keyless, BRIDGE_SECRET_KEY_FILE: '/run/short' }
+    expect(wrong(short, files({ '/run/short': 'tooShort\n' })).errors).toEqual([
+      {
+        field: 'BRIDGE_SECRET_KEY',
+        message: expect.stringMatching(/^must [^S]*\(read from \/run\/short\)$/),
+      },
+    ])
   })
 
   test('name the installation after the topics, unless it has a name of its own', () => {
