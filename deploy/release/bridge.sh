@@ -5,9 +5,10 @@ export DISCLOSURE_BRIDGE_COMMAND="$0"
 self=$0
 [ ! -h "$self" ] || self=$(readlink -f "$self")
 here=${self%/*}
-# The demo shares somebody's own machine: so it takes less memory (docs/gotchas.md).
+# glibc then gives back what a burst took (docs/gotchas.md).
+export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX-1}" MALLOC_MMAP_THRESHOLD_="${MALLOC_MMAP_THRESHOLD_-131072}"
+# The demo shares somebody's own machine: so it takes less memory.
 if [ "${1-}" = demo ]; then
-  export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX-1}"
   exec "$here/node" --optimize-for-size "$here/../src/main.ts" "$@"
 fi
 exec "$here/node" "$here/../src/main.ts" "$@"

@@ -4,6 +4,7 @@
  */
 import { startApp } from '../../app/app.ts'
 import { systemChance } from '../../lifecycle/clock.ts'
+import { returnMemory } from '../../lifecycle/return-memory.ts'
 import { limitYoungGeneration } from '../../lifecycle/young-generation.ts'
 import { loadSettings } from '../../settings/settings.ts'
 import { createInsideDoctor } from '../doctor/inside.ts'
@@ -30,6 +31,7 @@ export const runCommand = command(SPEC, async (_given, context) => {
     ...(terminal !== null && { terminal }),
   })
   using _limit = limitYoungGeneration(() => app.isDelivering())
+  using _return = returnMemory()
   context.stdout(JSON.stringify(app.ready))
   await app.runUntil(context.signal)
 })

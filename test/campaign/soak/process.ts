@@ -26,6 +26,9 @@ export interface SoakProcess {
   lastWords(): string
 }
 
+/** As the launcher and the image of a release set it. */
+const ALLOCATOR = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072' }
+
 /**
  * Starts `bridge <args>` and waits for its ready line; its log is appended to `<name>.log`.
  * @throws Error with the end of the log where it ends before, or is not ready in two minutes
@@ -39,7 +42,7 @@ export async function startProcess(
   const file = `${name}.log`
   const log = openSync(file, 'a')
   const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { PATH, HOME, ...env },
+    env: { PATH, HOME, ...ALLOCATOR, ...env },
     stdio: ['ignore', 'pipe', log],
   })
   closeSync(log)
