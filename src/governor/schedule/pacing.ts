@@ -121,8 +121,10 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar) {
       const { resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
       if (isFull) return { intervalMs: shortestMs, pollsUntilReset: (resetMs - nowMs) / shortestMs }
       const input = planInput(quota, forecaster, { ...situation, ledger })
+      // The plan of a fixed week knows nothing of the next one, which begins with a whole quota.
+      const mostMs = quotaReset === 'rolling' ? Number.POSITIVE_INFINITY : resetMs - nowMs + SECOND_MS
       return {
-        intervalMs: pollIntervalMs(quota, input),
+        intervalMs: Math.min(pollIntervalMs(quota, input), Math.max(shortestMs, mostMs)),
         pollsUntilReset: pollsWithin(quota, input, resetMs - nowMs),
       }
     },

@@ -123,6 +123,7 @@ export function pollsWithin(quota: PlannedQuota, { forecast, pace }: PlanInput, 
   return pollsScheduled(byRule, openDays(forecast, untilMs))
 }
 
+/** The budgets that polls must keep to; the last one is that of the whole week. */
 function budgetsOf(
   { weeklyQuota, quotaReset, reserved, ...quota }: PlannedQuota,
   forecast: Forecast,
@@ -154,8 +155,8 @@ function budgetsOf(
     return [budget(resetMs, remaining)]
   }
   const horizonsMs = [
-    ...HORIZONS_MS.map((horizonMs) => nowMs + horizonMs),
     ...fills.map(({ atMs }) => atMs - skewMs + FILLED_MS).filter((atMs) => atMs < nowMs + WEEK_MS),
+    ...HORIZONS_MS.map((horizonMs) => nowMs + horizonMs),
   ]
   // Within the week the units that come back are known from the ledger; at its end the reserve must be left.
   return horizonsMs.map((untilMs) => {

@@ -146,3 +146,37 @@ test('polls follow upstream’s clock, however far it differs from ours', () => 
   const apart = pacing.plan({ ledger: new Map(), profile, nowMs: nowMs - 100 * DAY_MS, skewMs: 100 * DAY_MS })
   expect(apart.intervalMs).toBe(plan.intervalMs)
 })
+
+test.each([
+  { time: '12:01', each: 45 },
+  { time: '20:00', each: 20 },
+  { time: '23:00', each: 40 },
+])('the only fill of a week changes the pace little, planned at $time after $each units an hour', (given) => {
+  const holidays = ['2026-01-12', '2026-01-13', '2026-01-14', '2026-01-15']
+  const shut = createCalendar({ holidays, businessDays: [], halfDays: [] })
+  const nowMs = Date.parse(`2026-01-08T${given.time}:00Z`)
+  const ledger: OpenLedger = new Map()
+  for (let hour = 72; hour > 0; hour--) countUnits(ledger, given.each, 'poll', nowMs - hour * HOUR_MS)
+  const intervalMs = (pageSize: number): number => {
+    const pacing = plannedPacing({ ...plans.advanced, pageSize, quotaReset: 'rolling' }, shut)
+    return pacing.plan({ ledger, profile, nowMs, skewMs: 0 }).intervalMs
+  }
+  // The burst of Friday has some 430 items.
+  const [withFill, without] = [intervalMs(300), intervalMs(1_000)]
+  expect(withFill).toBeGreaterThan(0.95 * without)
+  expect(withFill).toBeLessThan(2 * without)
+})
+
+test.each(['06:59:59', '07:00:45', '07:04:50'])(
+  'a fixed week whose quota is nearly spent is polled as soon as the next one begins, planned at %s',
+  (time) => {
+    const resetMs = Date.parse('2026-01-20T07:05:00Z')
+    const nowMs = Date.parse(`2026-01-20T${time}Z`)
+    const quotaReset = { minutesAfterMonday: (DAY_MS + 7 * HOUR_MS + 5 * MINUTE_MS) / MINUTE_MS }
+    const ledger: OpenLedger = new Map()
+    countUnits(ledger, 349, 'poll', resetMs - 3 * DAY_MS)
+    const pacing = plannedPacing({ ...plans.free, quotaReset }, calendar)
+    const { intervalMs } = pacing.plan({ ledger, profile, nowMs, skewMs: 0 })
+    expect(nowMs + intervalMs).toBeLessThan(resetMs + 5 * SECOND_MS)
+  },
+)
