@@ -15,7 +15,10 @@ export interface DayWalk {
   state: 'owed' | 'whole' | 'unpaid' | 'failed'
   /** When this state began; for `owed` the earliest moment of the next try. Ms since 1970, our clock. */
   atMs: number
-  /** Upstream's present when this was written, by the earliest clock that could be right, ms since 1970; older versions: absent. */
+  /**
+   * Upstream's present when this was written, or when the first page was asked for that it goes on behind, by the earliest clock
+   * that could be right, ms since 1970; older versions: absent.
+   */
   readMs?: number
   /** Of a complete day that is read again, because a clock was wrong or an operator asked: when the next try may begin, as `atMs`. */
   retryMs?: number
@@ -41,6 +44,15 @@ export interface DayCounts {
   rejected: number
 }
 
+/** An item, by its time in ms since 1970. */
+export interface NewestItem {
+  guid: string
+  timeMs: number
+}
+
+/** Of each day so many of the newest items are kept. */
+const NEWEST_KEPT = 3
+
 /** One day. */
 export interface DayRecord extends DayCounts {
   /** London's, `YYYY-MM-DD`. */
@@ -49,6 +61,8 @@ export interface DayRecord extends DayCounts {
   eodSeen: boolean
   /** null while no reconciliation is due, and always where the plan cannot pay for one or the day has no release window. */
   walk: DayWalk | null
+  /** The three newest items, none of which was stamped ahead, newest first; absent in a record of an older version. */
+  newest?: readonly NewestItem[]
 }
 
 /** A day without items. */
@@ -74,6 +88,13 @@ export function withDay(
   const day = days.find((known) => known.date === date)
   if (day !== undefined) return days.map((known) => (known === day ? change(known) : known))
   return [...days, change(emptyDay(date))].sort((one, other) => (one.date < other.date ? -1 : 1)).slice(-kept)
+}
+
+/** The day with that item among the newest, where it is one of them. */
+export function withNewest(day: DayRecord, item: NewestItem): DayRecord {
+  const others = (day.newest ?? []).filter(({ guid }) => guid !== item.guid)
+  const newest = [...others, item].sort((one, other) => other.timeMs - one.timeMs).slice(0, NEWEST_KEPT)
+  return { ...day, newest }
 }
 
 /** The day with these counts added; `eodSeen` stays true once it was. */

@@ -28,6 +28,8 @@ const RETRY_MS = 10 * MINUTE_MS
 const ATTEMPTS = 6
 /** Failed tries after which a list that is short of a day's items is believed. */
 const BELIEVED_AFTER = 3
+/** For so long a reconciliation goes on behind its first page: later its list has what that page did not. */
+const RESUMED_MS = HOUR_MS
 /** Wait where no units are left for a reconciliation. */
 const OVER_BUDGET_RETRY_MS = HOUR_MS
 
@@ -56,7 +58,7 @@ export function dueReconciliation(context: StepContext): DueReconciliation | nul
     const { fromMs, toMs, units } = range
     const isAffordable = units <= dayWalks.mostUnits
     if (isAffordable && pacing.mayReconcile(ledger, nowMs, units)) {
-      return { date, fromMs, toMs, pageCursor: triesOf(context, date).pageCursor }
+      return { date, fromMs, toMs, pageCursor: freshPageCursor(context, date) }
     }
     // What counts as complete stays so for want of units.
     if (dayOf(context, date).walk?.state === 'whole') continue
@@ -89,6 +91,20 @@ export function dayRefusal(
   return isAffordable ? null : { why: 'over_budget' }
 }
 
+/** The page to go on with, where the pages before it were read lately. */
+function freshPageCursor(context: StepContext, date: string): string | null {
+  const { readMs = 0 } = dayOf(context, date).walk ?? {}
+  const isFresh = Math.abs(surePresentMs(context) - readMs) < RESUMED_MS
+  return isFresh ? triesOf(context, date).pageCursor : null
+}
+
+/** Whether that day was ordered to be read again since that reading of it began. */
+export function isOrderedSince(context: StepContext, { day, startedMs }: PageScan): boolean {
+  const { walk } = dayOf(context, day?.date ?? '')
+  if (walk === null) return false
+  return (walk.state === 'owed' ? walk.atMs : (walk.retryMs ?? 0)) > startedMs
+}
+
 /** Makes the reconciliation of that day due now, from its first page. A day that counts as complete stays so meanwhile. */
 export function readDayAgain(context: StepContext, date: string): void {
   const { nowMs } = context
@@ -109,7 +125,7 @@ export function dayAfterFailure(context: StepContext, scan: PageScan): DayWalk {
   const date = scan.day?.date ?? ''
   const { walk } = dayOf(context, date)
   const attempts = triesOf(context, date).attempts + 1
-  const common = { atMs: context.nowMs, readMs: surePresentMs(context), attempts, pageCursor: null }
+  const common = { atMs: context.nowMs, readMs: readSinceMs(context, scan), attempts, pageCursor: null }
   const retryMs = context.nowMs + RETRY_MS * 2 ** (attempts - 1)
   const pageCursor = restartsAtFirstPage(attempts) ? null : scan.pageCursor
   const isLong = isTooLong(context, scan)
@@ -121,28 +137,51 @@ export function dayAfterFailure(context: StepContext, scan: PageScan): DayWalk {
   return { ...common, state: 'owed', atMs: retryMs, pageCursor }
 }
 
+/** Upstream's present when the first page of this reading of a day was asked for: what it has read is as old as that. */
+export function readSinceMs(context: StepContext, { day, startedMs }: PageScan): number {
+  const beganMs = surePresentMs(context) - (context.nowMs - startedMs)
+  const { walk } = dayOf(context, day?.date ?? '')
+  return day?.isResumed === true ? Math.min(beganMs, walk?.readMs ?? beganMs) : beganMs
+}
+
 /** True where a reconciliation has read more pages than the plan allows: the day has more items than were counted. */
 export function isTooLong(context: StepContext, { kind, pages }: PageScan): boolean {
   return kind === 'daily_reconciliation' && pages >= (context.config.dayWalks?.mostUnits ?? 0)
 }
 
 /**
- * True where a reconciliation of a whole range has met less than half of the items that are known of it: the list is being
- * built anew.
+ * True where a reconciliation of a whole range has met none of the newest items of the day, because the list is behind them, or
+ * less than half of the items that are known of it, because the list is being built anew.
  */
 export function isShortOfDay(context: StepContext, { kind, day, guids }: PageScan): boolean {
   const { state, config } = context
   const { days, countedFromMs, latestTimeMs } = state.head
   if (kind !== 'daily_reconciliation' || day === null || day.isResumed || countedFromMs === null) return false
-  // What is missing for more than an hour was withdrawn, unless everything is.
-  if (guids.size > 0 && triesOf(context, day.date).attempts >= BELIEVED_AFTER) return false
   const range = reconciledRange(config.calendar, day.date, countedFromMs)
   if (range === null) return false
+  if (isBehindDay(days, day.date, range.fromMs, guids)) return true
+  // What is missing for more than an hour was withdrawn, unless everything is.
+  if (guids.size > 0 && triesOf(context, day.date).attempts >= BELIEVED_AFTER) return false
   // On the first day items of before the start may be counted too: only of the newest one the time is known.
   if (range.fromMs === countedFromMs) {
     return guids.size === 0 && latestTimeMs >= range.fromMs && latestTimeMs < range.toMs
   }
   return 2 * guids.size < itemsBetween(days, range.after, day.date)
+}
+
+/** Among few items the newest may all have been withdrawn. */
+const FEW_ITEMS = 10
+
+function isBehindDay(
+  days: readonly DayRecord[],
+  date: string,
+  fromMs: number,
+  guids: ReadonlySet<string>,
+): boolean {
+  const day = days.find((known) => known.date === date)
+  if (day === undefined || itemsOf(day) < FEW_ITEMS) return false
+  const newest = (day.newest ?? []).filter(({ timeMs }) => timeMs >= fromMs)
+  return newest.length > 0 && !newest.some(({ guid }) => guids.has(guid))
 }
 
 /** True when that business day may be reconciled. */
@@ -205,10 +244,12 @@ function triesOf(context: StepContext, date: string): Pick<DayWalk, 'attempts' |
 
 function decide(context: StepContext, date: string, state: DayWalk['state'], atMs = context.nowMs): void {
   const { attempts, pageCursor } = triesOf(context, date)
+  const presentMs = surePresentMs(context)
+  const readMs = pageCursor === null ? presentMs : (dayOf(context, date).walk?.readMs ?? presentMs)
   publish(context, {
     purpose: 'sweep',
     items: [],
-    day: { date, walk: { state, atMs, readMs: surePresentMs(context), attempts, pageCursor } },
+    day: { date, walk: { state, atMs, readMs, attempts, pageCursor } },
   })
 }
 

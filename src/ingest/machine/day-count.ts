@@ -9,6 +9,7 @@ import {
   itemsOf,
   withCounts,
   withDay,
+  withNewest,
 } from '../../core/calendar/day-record.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import type { FoundBy } from '../../core/purpose.ts'
@@ -54,7 +55,14 @@ export function daysAfter(context: StepContext, { found, rejected }: CommitConte
     if (!isKept(date)) continue
     const eodSeen = disclosure.categories.some(({ code }) => code === END_OF_DAY)
     const counts = { [COUNTED[foundBy]]: 1, ...(revision > 1 && { amended: 1 }) }
-    days = withDay(days, date, (day) => withCounts(day, counts, eodSeen), kept)
+    const { guid, timeMs } = disclosure
+    const counted = (day: DayRecord): DayRecord => withCounts(day, counts, eodSeen)
+    days = withDay(
+      days,
+      date,
+      (day) => (timeMs > presentMs ? counted(day) : withNewest(counted(day), { guid, timeMs })),
+      kept,
+    )
   }
   if (rejected.length === 0) return days
   const today = calendar.londonDate(presentMs)

@@ -143,7 +143,11 @@ function startDueScan(context: StepContext): boolean {
   }
   const gap = openGaps.find((open) => nowMs >= open.retryAtMs)
   if (gap !== undefined) {
-    return start({ kind: 'gap_retry', gapId: gap.id, cause: gap.cause, ...rangeOf(gap), ...gap.next })
+    const range = rangeOf(gap)
+    // A page to go on with is one behind those items, and a day before the last one of the gap has none of them.
+    const isWhole = gap.next === undefined && range.toMs === timesOf(gap).toMs
+    const mustMeet = isWhole ? (gap.mustMeet ?? []) : []
+    return start({ kind: 'gap_retry', gapId: gap.id, cause: gap.cause, ...range, ...gap.next, mustMeet })
   }
   if (sweep !== null) {
     // Until the overlap re-scan is done, nothing else reads the same range again.

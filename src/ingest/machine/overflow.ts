@@ -5,6 +5,9 @@ import type { Head } from '../writer-state/head.ts'
 import { isAhead, presentMs } from './present.ts'
 import type { ReadPage, StepContext } from './state.ts'
 
+/** A gap keeps so many guids: there may be a thousand gaps. */
+const PROOF_GUIDS = 8
+
 /**
  * True when the answer may have left new items out: it says so, or its page is full. A poll by date shows it by a next page
  * behind new items, or behind a page, not newest first, of none that is newer than all known: the list begins with the oldest.
@@ -78,6 +81,13 @@ export function fillStart(
   const middleMs = known.toSorted((one, other) => one - other)[known.length >> 1] ?? lastCleanMs
   const oldestMs = Math.max(Math.min(...times), Math.min(lastCleanMs, middleMs) - DAY_MS)
   return Math.min(heldMs, oldestMs)
+}
+
+/** Some guids of the page, evenly spread, of times up to then: a later list of the same range must have most of them. */
+export function proofOf({ guids, times }: ReadPage, untilMs: number): string[] {
+  const within = guids.filter((_, at) => (times[at] ?? Number.POSITIVE_INFINITY) <= untilMs)
+  const step = Math.max(1, within.length / PROOF_GUIDS)
+  return within.filter((_, at) => at % step < 1)
 }
 
 /** Time of the newest item of the cursor's page, ms; null before the first item of the stream: its cursor is that of older ones. */

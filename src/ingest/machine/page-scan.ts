@@ -78,6 +78,7 @@ export function startScan(
     startedMs: context.nowMs,
     coveredToMs: given.toMs ?? context.nowMs,
     mustMeet: [],
+    proof: [],
     gapId: null,
     cause: 'overflow',
     firstHead: null,

@@ -20,6 +20,7 @@ import {
   isRepeated,
   overflows,
   plausibleTimes,
+  proofOf,
 } from './overflow.ts'
 import { addFetched, overflowCause, startScan, takeShared } from './page-scan.ts'
 import { earliestPresentMs, lastCleanOf, sinceMs, skewsMs, upstreamTimesOf } from './present.ts'
@@ -375,6 +376,7 @@ function takeItems(context: StepContext, polled: Polled): void {
       toMs: null,
       coveredToMs,
       mustMeet: page.guids,
+      proof: proofOf(page, coveredToMs),
       fetched,
       rejected: page.rejected,
       cause: overflowCause(startMs - lastCleanMs, context.state.intervalBeforeMs),

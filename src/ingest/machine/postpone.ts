@@ -162,10 +162,10 @@ export function keptPage({ state }: StepContext, { kind, fromMs, pageCursor }: P
   return { backfill: { ...backfill, next: { fromMs, pageCursor } } }
 }
 
-/** The gap with the page that this scan did not get as the next one; with the first page where the scan went astray. */
+/** The gap with the page that this scan did not get as the next one; with the first page where a fill went astray. */
 export function goingOn(gap: OpenGap, scan: PageScan): OpenGap {
-  const { pageCursor, toMs } = scan
-  if (pageCursor === null || isAstray(scan)) return fromFirstPage(gap)
+  const { kind, pageCursor, toMs } = scan
+  if (pageCursor === null || (kind === 'fill' && isAstray(scan))) return fromFirstPage(gap)
   return { ...gap, next: { pageCursor, toMs } }
 }
 
@@ -174,9 +174,9 @@ export function fromFirstPage({ next: _, ...gap }: OpenGap): OpenGap {
   return gap
 }
 
-/** True while a fill has met no item of the poll that it completes. */
+/** True while a scan has met less than half of the items of the poll that it completes. The others may have been withdrawn. */
 export function isAstray({ mustMeet, guids }: PageScan): boolean {
-  return mustMeet.length > 0 && !mustMeet.some((guid) => guids.has(guid))
+  return 2 * mustMeet.filter((guid) => guids.has(guid)).length < mustMeet.length
 }
 
 /**

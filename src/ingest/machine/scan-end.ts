@@ -5,6 +5,7 @@
  */
 import type { DayWalk } from '../../core/calendar/day-record.ts'
 import { type OpenGap, timesOf } from '../writer-state/head.ts'
+import { isOrderedSince, readSinceMs } from './daily-reconciliation.ts'
 import { fromFirstBackfillPage, type UpstreamRange } from './first-start.ts'
 import {
   closed,
@@ -21,7 +22,6 @@ import {
   roundAfter,
   sweepAfter,
 } from './postpone.ts'
-import { surePresentMs } from './present.ts'
 import { type HeadPatch, needsChain, newGap, publish } from './publish.ts'
 import type { PageScan, StepContext } from './state.ts'
 
@@ -77,7 +77,9 @@ function coveredBy({ fromMs, coveredToMs: toMs }: PageScan): UpstreamRange {
 /** Publishes what a fill has fetched so far behind a new open gap; the poll cursor moves on with the same commit. */
 export function publishUnfinished(context: StepContext, scan: PageScan, retryAtMs: number): void {
   const hasItems = scan.mustMeet.length > 0 && ({ hasItems: true } as const)
-  const gap = goingOn({ ...newGap(context, scan.cause, coveredBy(scan)), ...hasItems, retryAtMs }, scan)
+  const proof = scan.proof.length > 0 && { mustMeet: scan.proof }
+  const opened = { ...newGap(context, scan.cause, coveredBy(scan)), ...hasItems, ...proof, retryAtMs }
+  const gap = goingOn(opened, scan)
   publishBehindGap(context, scan, gap, scan.firstHead ?? {})
   const published = scan.fetched.length
   context.state.scan = { ...scan, gapId: gap.id, fetched: [], rejected: [], published, firstHead: null }
@@ -174,7 +176,8 @@ function publishDay(context: StepContext, scan: PageScan): void {
     round.fromMs - reachMs >= scan.fromMs &&
     scan.coveredToMs <= (scan.toMs ?? scan.coveredToMs)
   const last: HeadPatch = replacesRescan ? { round: roundAfter(context, scan) } : {}
-  const times = { atMs: context.nowMs, readMs: surePresentMs(context) }
-  const walk: DayWalk = { state: 'whole', ...times, attempts: 0, pageCursor: null }
+  const times = { atMs: context.nowMs, readMs: readSinceMs(context, scan) }
+  const again = isOrderedSince(context, scan) && { retryMs: context.nowMs }
+  const walk: DayWalk = { state: 'whole', ...times, ...again, attempts: 0, pageCursor: null }
   publish(context, { ...fetchedBy(scan), last, day: { date: day.date, walk } })
 }

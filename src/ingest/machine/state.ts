@@ -122,6 +122,8 @@ export interface PageScan {
   coveredToMs: number
   /** guids of the overflowing poll: a fill that meets none of them has read the wrong range. */
   mustMeet: readonly string[]
+  /** Some of them, of times up to `coveredToMs`: what later scans of the same range must meet. */
+  proof: readonly string[]
   /** The gap that this scan fills; null while none is open. */
   gapId: string | null
   cause: GapCause

@@ -1,0 +1,77 @@
+/** Tests that the reconciliation of a day is as new as it says: after an interruption, and where it was ordered meanwhile. */
+import { expect, it } from 'vitest'
+import { seededChance } from '../../src/core/chance.ts'
+import { plans } from '../../src/core/plans.ts'
+import type { UpstreamListQuery } from '../../src/upstream/list-parameters.ts'
+import { classifyStatus } from '../../src/upstream/outcome.ts'
+import { type FreeItem, FreeUpstream } from '../support/worlds/broken/free-upstream.ts'
+import { World, type WorldOptions } from '../support/worlds/ingest-world.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+/** A Tuesday. */
+const SEVEN = Date.parse('2026-01-06T07:00:00Z')
+const DUE = SEVEN + 12 * HOUR
+const FAILED = classifyStatus(500, null, '')
+
+/** 240 items a day for two days, and five of the afternoon of the first that are listed at another time. */
+function itemsListedLate(listedMs: number): FreeItem[] {
+  const itemOf = (guid: string, timeMs: number, fromMs: number): FreeItem => {
+    return { guid, timeMs, content: guid, fromMs, toMs: Number.POSITIVE_INFINITY }
+  }
+  const usual = [0, 1].flatMap((day) =>
+    Array.from({ length: 240 }, (_, number) => {
+      const timeMs = SEVEN + day * DAY + number * 2.5 * MINUTE
+      return itemOf(`${day}-${number}`, timeMs, timeMs + 300)
+    }),
+  )
+  const late = Array.from({ length: 5 }, (_, number) => {
+    return itemOf(`late-${number}`, SEVEN + 9.5 * HOUR + number * MINUTE, listedMs)
+  })
+  return [...usual, ...late]
+}
+
+function worldWith(items: readonly FreeItem[], options: Partial<WorldOptions>) {
+  const honest = new FreeUpstream(items, {}, seededChance(1))
+  const world: World = new World({
+    ...{ ...plans.advanced, seed: 1, startMs: SEVEN - DAY, items: [] },
+    strange: (_page, query) => honest.page(query, world.nowMs),
+    ...options,
+  })
+  const missing = (): string[] => {
+    const held = new Set(world.store.events.map(({ data }) => data))
+    return honest.entries.filter(({ text }) => !held.has(text)).map(({ item }) => item.guid)
+  }
+  return { world, missing }
+}
+
+it('a reconciliation that broke off begins with its first page an hour later: what came meanwhile is on pages it had read', () => {
+  const items = itemsListedLate(SEVEN + DAY + 3 * HOUR)
+  const { world, missing } = worldWith(items, {
+    fails: ({ pageCursor }, _requests, nowMs) =>
+      pageCursor !== undefined && nowMs > DUE - MINUTE && nowMs < SEVEN + DAY ? FAILED : undefined,
+  })
+  world.run(DUE + 14 * MINUTE)
+  world.stop()
+  world.run(SEVEN + DAY + 23 * HOUR)
+  world.start()
+  world.run(SEVEN + 2 * DAY + 6 * HOUR)
+  expect(missing()).toEqual([])
+})
+
+/** Pages of a day take 14 s each. */
+const isOfDay = ({ fromMs = 0, toMs = fromMs }: UpstreamListQuery): boolean => toMs - fromMs > 20 * HOUR
+const latencyOf = (query: UpstreamListQuery): number => (isOfDay(query) ? 14 * SECOND : 80)
+
+it('a day that is ordered while it is read is read once more, after that', () => {
+  const before = worldWith(itemsListedLate(Number.POSITIVE_INFINITY), { latencyOf }).world
+  before.run(DUE + HOUR)
+  const beganMs = before.requestsMs[before.requests.findIndex(({ query }) => isOfDay(query))] ?? 0
+  const { world, missing } = worldWith(itemsListedLate(beganMs + 20 * SECOND), { latencyOf })
+  world.run(beganMs + 25 * SECOND)
+  world.feed({ type: 'ordered', order: { what: 'day', date: '2026-01-06' }, nowMs: world.nowMs })
+  world.run(SEVEN + 2 * DAY)
+  expect(missing()).toEqual([])
+})

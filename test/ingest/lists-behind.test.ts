@@ -1,0 +1,89 @@
+/** Tests that no list is believed that lacks what polls have shown: a replica that is behind, or pages that end too early. */
+import { describe, expect, it } from 'vitest'
+import { seededChance } from '../../src/core/chance.ts'
+import { type PlanName, plans } from '../../src/core/plans.ts'
+import type { UpstreamListQuery } from '../../src/upstream/list-parameters.ts'
+import type { Page } from '../../src/upstream/page.ts'
+import { type FreeItem, FreeUpstream } from '../support/worlds/broken/free-upstream.ts'
+import { World } from '../support/worlds/ingest-world.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+/** A Tuesday. */
+const SEVEN = Date.parse('2026-01-06T07:00:00Z')
+const BURST = 300
+
+/** Items of the fifteen minutes before it. */
+const EARLY = 30
+
+/** Three business days: a burst within half a minute at seven, some items before it, and one every five minutes until five. */
+function threeDays(): FreeItem[] {
+  return [0, 1, 2].flatMap((day) =>
+    Array.from({ length: EARLY + BURST + 120 }, (_, place) => {
+      const number = place - EARLY
+      const laterMs = (number - BURST) * 5 * MINUTE + MINUTE
+      const offMs = number < 0 ? number * 30 * SECOND : number < BURST ? number * 100 : laterMs
+      const timeMs = Math.floor((SEVEN + day * DAY + offMs) / SECOND) * SECOND
+      const guid = `${day}-${place}`
+      return { guid, timeMs, content: guid, fromMs: timeMs + 300, toMs: Number.POSITIVE_INFINITY }
+    }),
+  )
+}
+
+type Answer = (query: UpstreamListQuery, nowMs: number, honest: FreeUpstream) => Page
+
+/** A world of three days, with other answers to queries by date than the truth. */
+function worldOf(plan: PlanName, lists: Answer) {
+  const honest = new FreeUpstream(threeDays(), {}, seededChance(1))
+  const world: World = new World({
+    ...{ ...plans[plan], seed: 1, startMs: SEVEN - 20 * MINUTE, items: [] },
+    strange: (_page, query) =>
+      query.sinceCursor === undefined && world.nowMs > SEVEN
+        ? lists(query, world.nowMs, honest)
+        : honest.page(query, world.nowMs),
+  })
+  const heldMs = (): ReadonlyMap<string, number> =>
+    new Map(world.store.events.map(({ data }, at) => [data, world.committedMs[at] ?? 0]))
+  return {
+    world,
+    /** Items of until then that were never published. */
+    missing: (untilMs: number) =>
+      honest.entries.filter(({ text, item }) => item.fromMs <= untilMs && !heldMs().has(text)),
+    /** How late the latest was published, ms. */
+    latestMs: () =>
+      Math.max(
+        ...honest.entries.map(
+          ({ text, item }) => (heldMs().get(text) ?? Number.POSITIVE_INFINITY) - item.fromMs,
+        ),
+      ),
+  }
+}
+
+describe.each(['lite', 'advanced'] as const)('a replica for lists on %s', (plan) => {
+  it('that is minutes behind fills no gap before it has what polls have shown', () => {
+    const { world, latestMs } = worldOf(plan, (query, nowMs, honest) =>
+      honest.page(query, nowMs - 4 * MINUTE),
+    )
+    world.run(SEVEN + 3 * DAY)
+    expect(latestMs()).toBeLessThan(20 * MINUTE)
+    expect(world.openGaps).toEqual([])
+  })
+
+  it('that stands still fills no gap and completes no day, and all comes once it goes on', () => {
+    const [fromMs, toMs] = [SEVEN + DAY + 5 * SECOND, SEVEN + DAY + 23 * HOUR]
+    const { world, missing } = worldOf(plan, (query, nowMs, honest) =>
+      honest.page(query, nowMs > fromMs && nowMs < toMs ? fromMs : nowMs),
+    )
+    world.run(toMs - MINUTE)
+    const overflow = world.openGaps.find(
+      (gap) => Date.parse(gap.from) < fromMs && Date.parse(gap.to) > fromMs,
+    )
+    expect(overflow).toBeDefined()
+    expect(world.store.head.days.find(({ date }) => date === '2026-01-07')?.walk?.state).not.toBe('whole')
+    world.run(SEVEN + 3 * DAY)
+    expect(missing(SEVEN + 3 * DAY)).toEqual([])
+    expect(world.openGaps).toEqual([])
+  })
+})
