@@ -91,8 +91,8 @@ export function planInput(quota: PlannedQuota, forecaster: Forecaster, situation
   const fills = scaledFills(expectedFills(forecast, quota.pageSize), spent, nowMs)
   const budgets = budgetsOf(quota, forecast, fills, spent, situation)
   const maxPerSecond = SECOND_MS / quota.shortestMs
-  const leastPace = LEAST_PACE * paceOf(forecast, budgets.slice(-1), maxPerSecond)
-  return { forecast, pace: Math.max(paceOf(forecast, budgets, maxPerSecond), leastPace) }
+  const leastPace = LEAST_PACE * paceOf(forecast, [budgets.week], maxPerSecond)
+  return { forecast, pace: Math.max(paceOf(forecast, budgets.all, maxPerSecond), leastPace) }
 }
 
 /** From one poll to the next, ms. */
@@ -123,14 +123,14 @@ export function pollsWithin(quota: PlannedQuota, { forecast, pace }: PlanInput, 
   return pollsScheduled(byRule, openDays(forecast, untilMs))
 }
 
-/** The budgets that polls must keep to; the last one is that of the whole week. */
+/** The budgets that polls must keep to, and that of the whole week, for which no bucket need come back late. */
 function budgetsOf(
   { weeklyQuota, quotaReset, reserved, ...quota }: PlannedQuota,
   forecast: Forecast,
   fills: readonly ExpectedFill[],
   spent: SpentBuckets,
   { ledger, nowMs, skewMs }: Situation,
-): Budget[] {
+): { all: readonly Budget[]; week: Budget } {
   const weekItems = itemsUntil(forecast, forecast.toMs)
   const rescanUnits = rescansAWeek({ weeklyQuota, quotaReset, reserved, ...quota }, spent, nowMs)
   const largestBucket = spent.buckets.reduce((most, { units }) => Math.max(most, units), 0)
@@ -152,17 +152,20 @@ function budgetsOf(
   }
   if (quotaReset !== 'rolling') {
     const { remaining, resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
-    return [budget(resetMs, remaining)]
+    const week = budget(resetMs, remaining)
+    return { all: [week], week }
   }
   const horizonsMs = [
-    ...fills.map(({ atMs }) => atMs - skewMs + FILLED_MS).filter((atMs) => atMs < nowMs + WEEK_MS),
     ...HORIZONS_MS.map((horizonMs) => nowMs + horizonMs),
+    ...fills.map(({ atMs }) => atMs - skewMs + FILLED_MS).filter((atMs) => atMs < nowMs + WEEK_MS),
   ]
   // Within the week the units that come back are known from the ledger; at its end the reserve must be left.
-  return horizonsMs.map((untilMs) => {
-    const left = weeklyQuota - countedAt(spent, untilMs).units
-    return budget(untilMs, untilMs < nowMs + WEEK_MS ? left : left - reserve)
-  })
+  const leftAt = (untilMs: number): number => weeklyQuota - countedAt(spent, untilMs).units
+  const endMs = nowMs + WEEK_MS
+  return {
+    all: horizonsMs.map((untilMs) => budget(untilMs, leftAt(untilMs) - (untilMs < endMs ? 0 : reserve))),
+    week: budget(endMs, leftAt(endMs) - weeklyQuota * ROLLING_RESERVE),
+  }
 }
 
 /** Units of the fills that begin by a moment of upstream's clock. */

@@ -109,7 +109,7 @@ export function roundAfter({ state, config, nowMs }: StepContext, scan: PageScan
 
 /**
  * Tries the same gap later, from the page that failed or, every third time, from the first one. After two weeks the gap is
- * given up. A try that was only over budget does not count.
+ * given up, once a try from its first page has failed. A try that was only over budget does not count.
  */
 export function postponeGap(
   context: StepContext,
@@ -122,7 +122,9 @@ export function postponeGap(
   if (gap === undefined) return
   const common = { purpose: scan.purpose, items: scan.fetched, rejected: scan.rejected }
   const found = leftOutByPoll(scan)
-  if (context.nowMs - timesOf(gap).openedMs > GIVE_UP_MS) {
+  const isOld = context.nowMs - timesOf(gap).openedMs > GIVE_UP_MS
+  // A page to go on with may be of before a long stop.
+  if (isOld && gap.next === undefined) {
     const closing = { gap: closed(context, gap, found), as: 'given_up' as const }
     return publish(context, {
       ...common,
@@ -133,7 +135,7 @@ export function postponeGap(
   const attempts = isOverBudget ? gap.attempts : gap.attempts + 1
   const longestMs = attempts > GAP_ATTEMPTS ? DAY_MS : LONGEST_GAP_RETRY_MS
   const waitMs = Math.min(longestMs, retryMs * 2 ** Math.max(0, attempts - 1))
-  const isRestart = !isOverBudget && restartsAtFirstPage(attempts)
+  const isRestart = isOld || (!isOverBudget && restartsAtFirstPage(attempts))
   const later = {
     ...(isRestart ? fromFirstPage(gap) : goingOn(gap, scan)),
     attempts,

@@ -120,9 +120,8 @@ export interface PageScan {
   startedMs: number
   /** Up to where the poll before this scan covers everything; ms since 1970, upstream's clock. */
   coveredToMs: number
-  /** guids of the overflowing poll: a fill that meets none of them has read the wrong range. */
+  /** guids of the overflowing poll: a scan that meets less than half is wrong. `proof`: a few up to `coveredToMs`, for later scans. */
   mustMeet: readonly string[]
-  /** Some of them, of times up to `coveredToMs`: what later scans of the same range must meet. */
   proof: readonly string[]
   /** The gap that this scan fills; null while none is open. */
   gapId: string | null
