@@ -176,8 +176,13 @@ export function fromFirstPage({ next: _, ...gap }: OpenGap): OpenGap {
   return gap
 }
 
-/** True while a scan has met less than half of the items of the poll that it completes. The others may have been withdrawn. */
-export function isAstray({ mustMeet, guids }: PageScan): boolean {
+/** True while a scan has met no item of the poll that it completes. */
+function isAstray({ mustMeet, guids }: PageScan): boolean {
+  return mustMeet.length > 0 && !mustMeet.some((guid) => guids.has(guid))
+}
+
+/** True where a scan has met less than half of those items: the list is behind the poll. The others may have been withdrawn. */
+export function isBehindPoll({ mustMeet, guids }: PageScan): boolean {
   return 2 * mustMeet.filter((guid) => guids.has(guid)).length < mustMeet.length
 }
 
