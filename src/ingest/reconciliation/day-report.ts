@@ -49,7 +49,7 @@ export function reportsOf(
   return datesUpTo(calendar, countedFromMs, presentMs).map((date) => {
     const day = londonDayOf(calendar, calendar.momentMs(date, NOON))
     const record = head.days.find((known) => known.date === date) ?? emptyDay(date)
-    const { walk, ...counts } = record
+    const { walk, newest: _, ...counts } = record
     return {
       ...counts,
       gapsLeft: head.openGaps.filter(({ from, to }) => isOver(day, from, to)).length,
