@@ -146,8 +146,8 @@ function startDueScan(context: StepContext): boolean {
     const range = rangeOf(gap)
     // A page to go on with is one behind those items, and a day before the last one of the gap has none of them.
     const isWhole = gap.next === undefined && range.toMs === timesOf(gap).toMs
-    const mustMeet = isWhole ? (gap.mustMeet ?? []) : []
-    return start({ kind: 'gap_retry', gapId: gap.id, cause: gap.cause, ...range, ...gap.next, mustMeet })
+    const proof = isWhole ? (gap.proof ?? []) : []
+    return start({ kind: 'gap_retry', gapId: gap.id, cause: gap.cause, ...range, ...gap.next, proof })
   }
   if (sweep !== null) {
     // Until the overlap re-scan is done, nothing else reads the same range again.

@@ -83,9 +83,15 @@ export function fillStart(
   return Math.min(heldMs, oldestMs)
 }
 
-/** Some guids of the page, evenly spread, of times up to then: a later list of the same range must have most of them. */
-export function proofOf({ guids, times }: ReadPage, untilMs: number): string[] {
-  const within = guids.filter((_, at) => (times[at] ?? Number.POSITIVE_INFINITY) <= untilMs)
+/** Some guids of the page, evenly spread, whose times lie in the range: a list of it must have half of them. */
+export function proofOf(
+  { guids, times }: ReadPage,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): string[] {
+  const within = guids.filter((_, at) => {
+    const timeMs = times[at] ?? Number.NaN
+    return timeMs >= fromMs && timeMs <= toMs
+  })
   const step = Math.max(1, within.length / PROOF_GUIDS)
   return within.filter((_, at) => at % step < 1)
 }

@@ -12,7 +12,13 @@ import { timesOf } from '../writer-state/head.ts'
 import { learnFromFill } from './arrival-learning.ts'
 import { isShortOfDay, isTooLong } from './daily-reconciliation.ts'
 import { blockScansAfter, unblockScans } from './failure.ts'
-import { GAP_RETRY_MS, isBehindPoll, LONGEST_GAP_RETRY_MS, OVER_BUDGET_GAP_RETRY_MS } from './postpone.ts'
+import {
+  GAP_RETRY_MS,
+  isAstray,
+  isBehindPoll,
+  LONGEST_GAP_RETRY_MS,
+  OVER_BUDGET_GAP_RETRY_MS,
+} from './postpone.ts'
 import {
   OVER_BUDGET,
   publishComplete,
@@ -224,7 +230,8 @@ function isInRange({ fromMs, toMs }: PageScan, timeMs: number): boolean {
  * while, and a page cursor that has waited may have expired: upstream answers both as it answers a range without items.
  */
 function doubtAbout(context: StepContext, scan: PageScan, before: PageScan, page: ReadPage): string | null {
-  if (isBehindPoll(scan)) return 'the scan did not meet the items of the poll that it completes'
+  if (isAstray(scan)) return 'the scan did not meet the items of the poll that it completes'
+  if (isBehindPoll(scan)) return 'the list has less than half of what a poll has shown of the range'
   if (hasWaited(context, before) && page.count === 0)
     return 'nothing came behind a page cursor that had waited'
   if (isShortOfDay(context, scan)) return 'the list has less than half of what is known of the day'

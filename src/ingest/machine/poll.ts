@@ -369,14 +369,15 @@ function takeItems(context: StepContext, polled: Polled): void {
   const sweep = rescanAfterPoll(context, fetched.length, overflowed, lastCleanMs)
   if (sweep !== null) first.sweep = sweep
   if (overflowed) {
+    const fromMs = fillStart(context, polled) - FILL_MARGIN_MS
     remember(context, cursor)
     return startScan(context, {
       kind: 'fill',
-      fromMs: fillStart(context, polled) - FILL_MARGIN_MS,
+      fromMs,
       toMs: null,
       coveredToMs,
       mustMeet: page.guids,
-      proof: proofOf(page, coveredToMs),
+      proof: proofOf(page, { fromMs, toMs: coveredToMs }),
       fetched,
       rejected: page.rejected,
       cause: overflowCause(startMs - lastCleanMs, context.state.intervalBeforeMs),

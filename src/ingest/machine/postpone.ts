@@ -164,10 +164,10 @@ export function keptPage({ state }: StepContext, { kind, fromMs, pageCursor }: P
   return { backfill: { ...backfill, next: { fromMs, pageCursor } } }
 }
 
-/** The gap with the page that this scan did not get as the next one; with the first page where a fill went astray. */
+/** The gap with the page that this scan did not get as the next one; with the first page where the scan went astray. */
 export function goingOn(gap: OpenGap, scan: PageScan): OpenGap {
-  const { kind, pageCursor, toMs } = scan
-  if (pageCursor === null || (kind === 'fill' && isAstray(scan))) return fromFirstPage(gap)
+  const { pageCursor, toMs } = scan
+  if (pageCursor === null || isAstray(scan)) return fromFirstPage(gap)
   return { ...gap, next: { pageCursor, toMs } }
 }
 
@@ -176,14 +176,14 @@ export function fromFirstPage({ next: _, ...gap }: OpenGap): OpenGap {
   return gap
 }
 
-/** True while a scan has met no item of the poll that it completes. */
-function isAstray({ mustMeet, guids }: PageScan): boolean {
+/** True while a fill has met no item of the poll that it completes. */
+export function isAstray({ mustMeet, guids }: PageScan): boolean {
   return mustMeet.length > 0 && !mustMeet.some((guid) => guids.has(guid))
 }
 
-/** True where a scan has met less than half of those items: the list is behind the poll. The others may have been withdrawn. */
-export function isBehindPoll({ mustMeet, guids }: PageScan): boolean {
-  return 2 * mustMeet.filter((guid) => guids.has(guid)).length < mustMeet.length
+/** True where a scan has met less than half of its proof: the list is behind the poll. The others may have been withdrawn. */
+export function isBehindPoll({ proof, guids }: PageScan): boolean {
+  return 2 * proof.filter((guid) => guids.has(guid)).length < proof.length
 }
 
 /**

@@ -77,7 +77,7 @@ function coveredBy({ fromMs, coveredToMs: toMs }: PageScan): UpstreamRange {
 /** Publishes what a fill has fetched so far behind a new open gap; the poll cursor moves on with the same commit. */
 export function publishUnfinished(context: StepContext, scan: PageScan, retryAtMs: number): void {
   const hasItems = scan.mustMeet.length > 0 && ({ hasItems: true } as const)
-  const proof = scan.proof.length > 0 && { mustMeet: scan.proof }
+  const proof = scan.proof.length > 0 && { proof: scan.proof }
   const opened = { ...newGap(context, scan.cause, coveredBy(scan)), ...hasItems, ...proof, retryAtMs }
   const gap = goingOn(opened, scan)
   publishBehindGap(context, scan, gap, scan.firstHead ?? {})

@@ -120,7 +120,7 @@ export interface PageScan {
   startedMs: number
   /** Up to where the poll before this scan covers everything; ms since 1970, upstream's clock. */
   coveredToMs: number
-  /** guids of the overflowing poll: a scan that meets less than half is wrong. `proof`: a few up to `coveredToMs`, for later scans. */
+  /** guids of the overflowing poll: a fill that meets none is wrong. `proof`: some that lie in its range; a list has half of them. */
   mustMeet: readonly string[]
   proof: readonly string[]
   /** The gap that this scan fills; null while none is open. */

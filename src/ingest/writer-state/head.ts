@@ -16,7 +16,7 @@ export interface OpenGap extends Gap {
   /** An overflowing page has opened it, so the list has items of it; absent once a scan of it has met one. */
   hasItems?: true
   /** Some guids of that page, of times within the gap: a list that lacks most of them is behind what polls have shown. */
-  mustMeet?: readonly string[]
+  proof?: readonly string[]
   /** A long gap is filled a day at a time: everything before this time is fetched; ms since 1970, upstream's clock. */
   doneToMs?: number
   /**

@@ -4,6 +4,7 @@ import type { Mutant } from './mutant.ts'
 const machine = (name: string) => `src/ingest/machine/${name}.ts`
 const machineTest = (name: string, title: string) => ({ file: `test/ingest/machine/${name}.test.ts`, title })
 
+const listsTest = (title: string) => ({ file: 'test/ingest/lists-behind.test.ts', title })
 const orderTest = (title: string) => ({ file: 'test/ingest/orders.test.ts', title })
 
 /** Mutants of `src/ingest`, and of the upstream client by which it sends. */
@@ -214,6 +215,22 @@ export const ingestMutants: readonly Mutant[] = [
       'broken-worlds',
       'is not taken for a day that was read again, nor for a filled gap, while it is empty',
     ),
+  },
+  {
+    name: 'list-behind-believed',
+    file: machine('page-scan'),
+    before: 'if (isBehindPoll(scan)) return',
+    after: 'if (isBehindPoll(scan) && false) return',
+    breaks: 'A gap is filled only by a list that has what polls have shown of it.',
+    killedBy: listsTest('that is minutes behind fills no gap before it has what polls have shown'),
+  },
+  {
+    name: 'day-behind-believed',
+    file: machine('daily-reconciliation'),
+    before: 'if (isBehindDay(days, day.date, range.fromMs, guids)) return true',
+    after: 'if (isBehindDay(days, day.date, range.fromMs, guids) && false) return true',
+    breaks: 'A day is complete only if the list has one of its newest items.',
+    killedBy: listsTest('that stands still fills no gap and completes no day, and all comes once it goes on'),
   },
   {
     name: 'expired-page-cursor-believed',
