@@ -18,6 +18,7 @@ export interface LeaderView {
   upstreamNowMs(): number
 }
 
+/** For so long the same news are given, ms. */
 const NEWS_MS = 1000
 
 /** Registers the role that receives reports, where the log has status messages. */
@@ -53,15 +54,15 @@ export function leaderView({
     if (own !== null) return { report: own, isOwn: true }
     return reports.latest === null ? null : { report: reports.latest, isOwn: false }
   }
-  let told: { news: UpstreamNews; atMs: number } | null = null
+  let latest: { news: UpstreamNews; atMs: number } | null = null
   return {
     report,
     news() {
       const atMs = clock.now()
-      if (told === null || Math.abs(atMs - told.atMs) >= NEWS_MS) {
-        told = { news: newsOf(report()?.report ?? null), atMs }
+      if (latest === null || Math.abs(atMs - latest.atMs) >= NEWS_MS) {
+        latest = { news: newsOf(report()?.report ?? null), atMs }
       }
-      return told.news
+      return latest.news
     },
     upstreamNowMs: () => clock.now() + (ingest?.upstreamAheadMs() ?? reports.latest?.upstreamAheadMs ?? 0),
   }

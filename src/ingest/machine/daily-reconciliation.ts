@@ -7,7 +7,7 @@
  * holidays are read with the next business day.
  */
 import type { Calendar } from '../../core/calendar/calendar.ts'
-import { type DayRecord, type DayWalk, itemsOf, withDay } from '../../core/calendar/day-record.ts'
+import { type DayRecord, type DayWalk, emptyDay, itemsOf, withDay } from '../../core/calendar/day-record.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import { londonDayOf } from '../../governor/arrivals/london-day.ts'
 import { reconciliationUnits } from '../../governor/schedule/daily-reconciliation.ts'
@@ -159,7 +159,7 @@ export function isShortOfDay(context: StepContext, { kind, day, guids }: PageSca
   if (kind !== 'daily_reconciliation' || day === null || day.isResumed || countedFromMs === null) return false
   const range = reconciledRange(config.calendar, day.date, countedFromMs)
   if (range === null) return false
-  if (isBehindDay(days, day.date, range.fromMs, guids)) return true
+  if (isBehindDay(dayOf(context, day.date), range.fromMs, guids)) return true
   // What is missing for more than an hour was withdrawn, unless everything is.
   if (guids.size > 0 && triesOf(context, day.date).attempts >= BELIEVED_AFTER) return false
   // On the first day items of before the start may be counted too: only of the newest one the time is known.
@@ -172,14 +172,8 @@ export function isShortOfDay(context: StepContext, { kind, day, guids }: PageSca
 /** Among few items the newest may all have been withdrawn. */
 const FEW_ITEMS = 10
 
-function isBehindDay(
-  days: readonly DayRecord[],
-  date: string,
-  fromMs: number,
-  guids: ReadonlySet<string>,
-): boolean {
-  const day = days.find((known) => known.date === date)
-  if (day === undefined || itemsOf(day) < FEW_ITEMS) return false
+function isBehindDay(day: DayRecord, fromMs: number, guids: ReadonlySet<string>): boolean {
+  if (itemsOf(day) < FEW_ITEMS) return false
   const newest = (day.newest ?? []).filter(({ timeMs }) => timeMs >= fromMs)
   return newest.length > 0 && !newest.some(({ guid }) => guids.has(guid))
 }
@@ -253,8 +247,8 @@ function decide(context: StepContext, date: string, state: DayWalk['state'], atM
   })
 }
 
-function dayOf({ state }: StepContext, date: string): Pick<DayRecord, 'walk'> {
-  return state.head.days.find((day) => day.date === date) ?? { walk: null }
+function dayOf({ state }: StepContext, date: string): DayRecord {
+  return state.head.days.find((day) => day.date === date) ?? emptyDay(date)
 }
 
 /** False where the records begin after that date, because upstream's clock was once far ahead. */

@@ -227,8 +227,8 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'day-behind-believed',
     file: machine('daily-reconciliation'),
-    before: 'if (isBehindDay(days, day.date, range.fromMs, guids)) return true',
-    after: 'if (isBehindDay(days, day.date, range.fromMs, guids) && false) return true',
+    before: 'if (isBehindDay(dayOf(context, day.date), range.fromMs, guids)) return true',
+    after: 'if (isBehindDay(dayOf(context, day.date), range.fromMs, guids) && false) return true',
     breaks: 'A day is complete only if the list has one of its newest items.',
     killedBy: listsTest('that stands still fills no gap and completes no day, and all comes once it goes on'),
   },
