@@ -46,7 +46,7 @@ it('a stop in the middle of a day of the backfill costs no page, and no item is 
 it('a backfill that is dearer than it seemed goes on, as a gap, with the page that it could not pay', () => {
   const startMs = Date.parse('2026-01-07T06:00:00Z')
   // 60 pages where a usual night has one; half of the quota pays for 40.
-  const items = burst('old', startMs - 5 * HOUR_MS, 4 * HOUR_MS, 3000)
+  const items = burst('old', startMs - 5 * HOUR_MS, 4 * HOUR_MS, 2990)
   const options = { pageSize: 50, weeklyQuota: 80, backfillMs: 6 * HOUR_MS, seed: 7, startMs, items }
   const world = new World(options)
   world.run(startMs + 13 * DAY_MS)

@@ -87,3 +87,29 @@ describe.each(['lite', 'advanced'] as const)('a replica for lists on %s', (plan)
     expect(world.openGaps).toEqual([])
   })
 })
+
+describe('a list whose pages end with a full one, although it has more', () => {
+  it.each(['free', 'lite', 'advanced'] as const)('is read on by date: %s', (plan) => {
+    const { world, missing } = worldOf(plan, (query, nowMs, honest) => ({
+      ...honest.page(query, nowMs),
+      nextCursor: null,
+    }))
+    world.run(SEVEN + 3 * DAY)
+    expect(missing(SEVEN + 2 * DAY + 20 * HOUR)).toEqual([])
+    expect(world.openGaps).toEqual([])
+  })
+
+  it('is read on after a restart in the middle of it', () => {
+    const { world, missing } = worldOf('lite', (query, nowMs, honest) => ({
+      ...honest.page(query, nowMs),
+      nextCursor: null,
+    }))
+    for (const second of [1, 2, 3, 4, 6, 9]) {
+      world.run(SEVEN + DAY + second * SECOND)
+      world.crash()
+    }
+    world.run(SEVEN + 3 * DAY)
+    expect(missing(SEVEN + 2 * DAY + 20 * HOUR)).toEqual([])
+    expect(world.openGaps).toEqual([])
+  })
+})

@@ -61,3 +61,27 @@ export function ledgerAfterRefunds(before: Ledger, refunds: readonly Refund[]): 
   }
   return ledger
 }
+
+/** That our clock was set back by `backMs`, to `nowMs` (ms since 1970). */
+export interface ClockSetBack {
+  nowMs: number
+  backMs: number
+}
+
+/**
+ * The ledger after our clock was set back: what was counted at times that have not come yet was spent that much earlier, and
+ * no later than now. The next time bucket is left alone: units may have been counted into it since.
+ */
+export function ledgerSetBack(before: Ledger, { nowMs, backMs }: ClockSetBack): Ledger {
+  const present = bucketOf(nowMs)
+  const isToCome = (bucketMs: number): boolean => bucketMs > present + BUCKET_MS
+  if (![...before.keys()].some(isToCome)) return before
+  const ledger: OpenLedger = new Map()
+  for (const [bucketMs, units] of before) {
+    // From the end of the bucket: its units may have been the last of it.
+    const spentMs = bucketOf(bucketMs + BUCKET_MS - 1 - backMs)
+    const atMs = isToCome(bucketMs) ? Math.min(spentMs, present) : bucketMs
+    for (const [purpose, spent] of Object.entries(units)) countUnits(ledger, spent, purpose as Purpose, atMs)
+  }
+  return ledger
+}

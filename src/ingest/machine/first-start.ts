@@ -6,11 +6,11 @@ import { isoMillis } from '../../core/dates.ts'
 import { DAY_MS } from '../../core/durations.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { affordableBackfill } from '../../governor/schedule/backfill-budget.ts'
-import type { Backfill, FirstPage, OpenGap, UnsureStart } from '../writer-state/head.ts'
+import type { Backfill, FirstPage, Head, OpenGap, UnsureStart } from '../writer-state/head.ts'
 import { skewsMs } from './present.ts'
 import { enqueue, newGap, publish } from './publish.ts'
 import { headOfCursor } from './stamped-ahead.ts'
-import type { ReadPage, StepContext } from './state.ts'
+import type { FetchedItem, ReadPage, StepContext } from './state.ts'
 
 /** Added to the end of a covered range: a bound in the future costs nothing, one too early would lose items. */
 export const COVER_MARGIN_MS = 60_000
@@ -155,6 +155,20 @@ function firstPageOf({ fresh, times, count, nextCursor }: ReadPage, pageSize: nu
   const isCut = count >= pageSize || typeof nextCursor === 'string'
   const oldestMs = times.reduce((oldest, timeMs) => Math.min(oldest, timeMs), Number.POSITIVE_INFINITY)
   return { hashes: fresh.map(({ hash }) => hash), fromMs: isCut && times.length > 0 ? oldestMs : null }
+}
+
+/**
+ * True for an item that was not listed before the stream began: it is dated since then, or the first answer would have shown
+ * it and did not.
+ */
+export function isOfStream(
+  { revision, hash, disclosure }: FetchedItem,
+  { countedFromMs, firstPage }: Head,
+  startMs: number,
+): boolean {
+  if (revision > 1 || disclosure.timeMs >= (countedFromMs ?? startMs)) return true
+  if (firstPage === null || firstPage.hashes.includes(hash)) return false
+  return firstPage.fromMs === null || disclosure.timeMs > firstPage.fromMs
 }
 
 function budgetOf({ state, config, nowMs }: StepContext, { fromMs, toMs }: UpstreamRange) {

@@ -9,12 +9,13 @@ import type { ReadPage, StepContext } from './state.ts'
 const PROOF_GUIDS = 8
 
 /**
- * True when the answer may have left new items out: it says so, or its page is full. A poll by date shows it by a next page
- * behind new items, or behind a page, not newest first, of none that is newer than all known: the list begins with the oldest.
+ * True when the answer may have left new items out: it says so, or its page is full. A poll by date shows it by a next page, or
+ * a full one, behind new items; or behind a page, not newest first, of none that is newer than all known: the list begins with
+ * the oldest.
  */
 export function overflows({ config, state }: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
   if (query.sinceCursor !== undefined) return page.hasMore === true || page.count >= config.pageSize
-  if (page.nextCursor === null || page.count === 0) return false
+  if (page.count === 0 || (page.nextCursor === null && page.count < config.pageSize)) return false
   if (page.fresh.length > 0) return true
   if (query.toMs !== undefined || isFalling(page.times)) return false
   const { latestTimeMs } = state.head
@@ -23,7 +24,7 @@ export function overflows({ config, state }: StepContext, query: UpstreamListQue
 }
 
 /** True for times of which each is followed by none that is later, and one by an earlier one. */
-function isFalling(times: readonly number[]): boolean {
+export function isFalling(times: readonly number[]): boolean {
   return (
     times.every((ms, index) => index === 0 || ms <= (times[index - 1] ?? ms)) &&
     (times[0] ?? 0) > (times.at(-1) ?? 0)

@@ -12,6 +12,7 @@ import { timesOf } from '../writer-state/head.ts'
 import { learnFromFill } from './arrival-learning.ts'
 import { isShortOfDay, isTooLong } from './daily-reconciliation.ts'
 import { blockScansAfter, unblockScans } from './failure.ts'
+import { isFalling } from './overflow.ts'
 import {
   GAP_RETRY_MS,
   isAstray,
@@ -70,6 +71,7 @@ export function startScan(
   setAside(context)
   context.state.scan = {
     purpose,
+    belowMs: null,
     pageCursor: null,
     pageMs: null,
     seenCursors: [],
@@ -161,6 +163,11 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   const grown = withPage(scan, page)
   context.state.scan = grown
   if (page.nextCursor === null) {
+    const belowMs = restBelow(context, grown, scan, page)
+    if (belowMs !== null) {
+      context.state.scan = { ...grown, belowMs, pageCursor: null, failures: 0 }
+      return
+    }
     const doubt = doubtAbout(context, grown, scan, page)
     return doubt === null
       ? complete(context, grown)
@@ -223,6 +230,21 @@ function withPage(scan: PageScan, page: ReadPage): PageScan {
 /** Upstream's bounds have whole seconds and ours are widened to them, so both sides allow a second more. */
 function isInRange({ fromMs, toMs }: PageScan, timeMs: number): boolean {
   return timeMs >= fromMs - 1000 && (toMs === null || timeMs <= toMs + 2000)
+}
+
+/**
+ * The time of the oldest item of a last page that is full, newest first: its list may have been cut off there, so what is older
+ * is asked for by date. Null where the page has nothing that the scan had not met, or one second only.
+ */
+function restBelow(
+  { config }: StepContext,
+  after: PageScan,
+  before: PageScan,
+  { count, times }: ReadPage,
+): number | null {
+  if (count < config.pageSize || after.guids.size === before.guids.size || !isFalling(times)) return null
+  const oldestMs = Math.min(...times)
+  return oldestMs < after.fromMs ? null : oldestMs
 }
 
 /**
@@ -307,6 +329,7 @@ function reportScan(context: StepContext, scan: PageScan, reason: string | null)
 /** Requests the next page of the scan, or postpones the scan where the quota does not allow another one. */
 export function requestPage(context: StepContext, scan: PageScan): void {
   const { pacing, pageSize } = context.config
+  const toMs = scan.belowMs ?? scan.toMs
   if (!pacing[KINDS[scan.kind].check](context.state.ledger, context.nowMs)) {
     const retryMs = scan.purpose === 'fill' ? OVER_BUDGET_GAP_RETRY_MS : LONGEST_GAP_RETRY_MS
     return postpone(context, scan, OVER_BUDGET, retryMs)
@@ -315,7 +338,7 @@ export function requestPage(context: StepContext, scan: PageScan): void {
   const query: UpstreamListQuery = {
     pageSize,
     fromMs: scan.fromMs,
-    ...(scan.toMs !== null && { toMs: scan.toMs }),
+    ...(toMs !== null && { toMs }),
     ...(scan.pageCursor !== null && { pageCursor: scan.pageCursor }),
   }
   context.state.request = { purpose: scan.purpose, query, startedMs: context.nowMs }

@@ -11,7 +11,7 @@ import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import { learnFromPoll, savedProfile } from './arrival-learning.ts'
 import { rescanAfterPoll } from './burst.ts'
 import { blockAfter, unblock } from './failure.ts'
-import { COVER_MARGIN_MS, takeFirstCursor } from './first-start.ts'
+import { COVER_MARGIN_MS, isOfStream, takeFirstCursor } from './first-start.ts'
 import { correctNextPoll, isOtherClock, planNextPoll } from './next-poll.ts'
 import {
   cursorTimeOf,
@@ -33,7 +33,7 @@ import {
   upperBoundMs,
   usableCursor,
 } from './stamped-ahead.ts'
-import type { FetchedItem, PageOutcome, ReadPage, StepContext } from './state.ts'
+import type { PageOutcome, ReadPage, StepContext } from './state.ts'
 import { FILL_MARGIN_MS } from './state.ts'
 
 /** Cursors remembered to detect a loop. */
@@ -49,6 +49,9 @@ const ITEMS_EXPECTED = 10
 
 /** After `MOST_REFUSALS` and one more, a new cursor is tried after so long, then after twice that. */
 const CURSOR_AGAIN_MS = 5 * MINUTE_MS
+
+/** After a check that failed the next one comes so much later, then twice that. */
+const CHECK_AGAIN_MS = 2 * MINUTE_MS
 
 /** The 401 or 403 in a row after which one request is made without the cursor: upstream may mean the cursor. */
 export const PROBED_KEY_REFUSAL = 2
@@ -108,10 +111,11 @@ function pollQuery(context: StepContext): UpstreamListQuery {
  * many were expected, or while a page scan has published newer ones than the cursor's page had.
  */
 function isCheckDue(context: StepContext): boolean {
-  const { cursorSeenMs, head, plan, profile, upstream } = context.state
+  const { cursorSeenMs, failedChecks, head, plan, profile, upstream } = context.state
   // Before the first item a poll has no date to begin with.
   if (upstream !== 'ok' || cursorSeenMs === null || head.latestTimeMs === 0) return false
   if (isCursorAhead(context)) return true
+  if (context.nowMs < failedChecks.againMs) return false
   const quietMs = context.nowMs - cursorSeenMs
   // At least every second poll goes by cursor: items of any time may be listed behind it.
   if (quietMs < Math.max(MINUTE_MS, 1.5 * plan.intervalMs)) return false
@@ -176,6 +180,7 @@ export function answerPoll(
   }
   const { state } = context
   const { lastGoodPollMs, sightingSkewMs } = state
+  if (query.sinceCursor === undefined) state.failedChecks = { inARow: 0, againMs: 0 }
   const isRecovery = state.upstream !== 'ok'
   unblock(context)
   state.lastGoodPollMs = context.nowMs
@@ -266,8 +271,7 @@ function retryPoll(
   const failingSinceMs = state.failingSinceMs ?? context.nowMs
   blockAfter(context, failure, spentMs)
   state.request = null
-  // A list that fails by date is not asked by date at every second poll.
-  if (query.sinceCursor === undefined && failure.sent) state.cursorSeenMs = context.nowMs + HOUR_MS
+  if (query.sinceCursor === undefined && failure.sent) putChecksOff(context)
   const mayBeAboutQuery = failure.sent && failure.kind !== 'too_many'
   if (!mayBeAboutQuery) {
     // The throttle or the connection: the same request is made again.
@@ -279,6 +283,13 @@ function retryPoll(
     if (failure.kind !== 'unauthorised') state.blockedUntilMs = context.nowMs
   }
   state.nextPollMs = state.blockedUntilMs
+}
+
+/** A list that fails by date is asked by date again after two minutes, four, eight …, not at every second poll. */
+function putChecksOff({ state, nowMs }: StepContext): void {
+  const { inARow } = state.failedChecks
+  const waitMs = Math.min(CHECK_AGAIN_MS * 2 ** Math.min(inARow, 9), HOUR_MS)
+  state.failedChecks = { inARow: inARow + 1, againMs: nowMs + waitMs }
 }
 
 /** True for an answer that may refuse the cursor itself. */
@@ -333,20 +344,6 @@ function takeNewCursor(context: StepContext, polled: Polled): void {
  */
 function refusedSince(head: Head, cleanMs: number): number {
   return Math.min(cleanMs, Math.max(cursorTimeOf(head) ?? cleanMs, cleanMs - DAY_MS))
-}
-
-/**
- * True for an item that was not listed before the stream began: it is dated since then, or the first answer would have shown
- * it and did not.
- */
-function isOfStream(
-  { revision, hash, disclosure }: FetchedItem,
-  { countedFromMs, firstPage }: Head,
-  startMs: number,
-): boolean {
-  if (revision > 1 || disclosure.timeMs >= (countedFromMs ?? startMs)) return true
-  if (firstPage === null || firstPage.hashes.includes(hash)) return false
-  return firstPage.fromMs === null || disclosure.timeMs > firstPage.fromMs
 }
 
 /** Publishes the new items of a poll, or starts a fill where the page has not all of them. */

@@ -86,7 +86,7 @@ export function postponeDay(context: StepContext, scan: PageScan): void {
   if (day === null) return
   publish(context, {
     ...fetchedBy(scan),
-    day: { date: day.date, walk: dayAfterFailure(context, scan) },
+    day: { date: day.date, walk: dayAfterFailure(context, { ...scan, pageCursor: keptCursorOf(scan) }) },
   })
 }
 
@@ -158,15 +158,23 @@ export function leftOutByPoll({ fetched, mustMeet }: Pick<PageScan, 'fetched' | 
 }
 
 /** The backfill with the page to go on with, for a scan of it whose earlier pages are published with this; nothing for others. */
-export function keptPage({ state }: StepContext, { kind, fromMs, pageCursor }: PageScan): HeadPatch {
+export function keptPage({ state }: StepContext, scan: PageScan): HeadPatch {
+  const { kind, fromMs } = scan
   const { backfill } = state.head
+  const pageCursor = keptCursorOf(scan)
   if (kind !== 'backfill' || backfill === null || pageCursor === null) return {}
   return { backfill: { ...backfill, next: { fromMs, pageCursor } } }
 }
 
+/** The page with which a later scan of the same range may go on; null: the first one. */
+function keptCursorOf({ belowMs, pageCursor }: PageScan): string | null {
+  return belowMs === null ? pageCursor : null
+}
+
 /** The gap with the page that this scan did not get as the next one; with the first page where the scan went astray. */
 export function goingOn(gap: OpenGap, scan: PageScan): OpenGap {
-  const { pageCursor, toMs } = scan
+  const { toMs } = scan
+  const pageCursor = keptCursorOf(scan)
   if (pageCursor === null || isAstray(scan)) return fromFirstPage(gap)
   return { ...gap, next: { pageCursor, toMs } }
 }

@@ -98,6 +98,8 @@ export interface PageScan {
   fromMs: number
   /** null: up to the newest item. */
   toMs: number | null
+  /** The end of what is asked for once the pages have ended with a full one: its oldest item; null before. */
+  belowMs: number | null
   /** The next page; null = the first one. */
   pageCursor: string | null
   /** When that page cursor came, by our clock; null before the first page of this try. */
@@ -132,13 +134,6 @@ export interface PageScan {
   unread: { fromMs: number; toMs: number } | null
   /** For a daily reconciliation: its date in London, and whether it continues an earlier try; else null. */
   day: { date: string; isResumed: boolean } | null
-}
-
-/** The newest item that was not stamped ahead, and when it was first seen by upstream's clock and by ours; ms since 1970. */
-interface NewestItem {
-  timeMs: number
-  seenMs: number
-  seenOursMs: number
 }
 
 /** Which of our clock and upstream's `Date` a new item of a poll fits: by that clock it became visible since the poll before. */
@@ -182,8 +177,8 @@ export interface IngestState {
   skewMs: number
   /** The last answer had a plausible `Date`; null before the first answer to this process. */
   hasDate: boolean | null
-  /** Null before the first item. */
-  newest: NewestItem | null
+  /** The newest item not stamped ahead, and when it was seen by upstream's clock and ours, ms since 1970; null: none yet. */
+  newest: { timeMs: number; seenMs: number; seenOursMs: number } | null
   /** The latest new items of polls while our clock and `Date` disagree, the latest last. */
   sightings: readonly Sighting[]
   /** Without a `Date`: how far the latest new items of polls were ahead of our clock, ms, negative behind it; the latest last. */
@@ -212,6 +207,8 @@ export interface IngestState {
   probedMs: number
   /** When a poll by cursor last listed anything, or one by date asked in its place, our clock; null before the first poll. */
   cursorSeenMs: number | null
+  /** Polls by date in a row that failed, and until when none is asked in place of one by cursor. */
+  failedChecks: { inARow: number; againMs: number }
   backfillRetryMs: number
   /** Failed tries of the backfill in a row. */
   backfillFailures: number
@@ -379,6 +376,7 @@ export function initialState(): IngestState {
     cursorRefused: false,
     probedMs: 0,
     cursorSeenMs: null,
+    failedChecks: { inARow: 0, againMs: 0 },
     backfillRetryMs: 0,
     backfillFailures: 0,
     upstream: 'waiting',

@@ -5,6 +5,7 @@
 import { backoffMs } from '../../core/backoff.ts'
 import type { DayWalk } from '../../core/calendar/day-record.ts'
 import { MINUTE_MS } from '../../core/durations.ts'
+import { type ClockSetBack, ledgerSetBack } from '../../governor/quota/time-buckets.ts'
 import type { GoodPoll, Head } from '../writer-state/head.ts'
 import type { WriterState } from '../writer-state/rows.ts'
 import { advisedUntilMs, onProxied, refund } from './failure.ts'
@@ -85,16 +86,18 @@ const takeOver: Cell<'claimed'> = (context, { writer, sinceMs }) => {
   // The clock of the process before this one may have been ahead of ours.
   const backMs = Math.max(0, (head.lastSpendMs ?? 0) - context.nowMs)
   const headNow = backMs < SMALLEST_STEP_BACK_MS ? head : withTimesBack(head, backMs)
+  const clock = { nowMs: context.nowMs, backMs: Math.max(...ledger.keys()) - context.nowMs }
+  const ledgerNow = ledgerSetBack(ledger, clock)
   const untilMs = advisedUntilMs(headNow.refusedUntilMs, context.nowMs)
   const claimed = {
     head: headNow,
-    ...{ ledger, profile: head.profile ?? UNTAUGHT, ...lastGoodOf(context, head) },
+    ...{ ledger: ledgerNow, profile: head.profile ?? UNTAUGHT, ...lastGoodOf(context, head) },
     plan: { ...context.state.plan, intervalMs: head.lastGood?.plannedMs ?? 0 },
     blockedUntilMs: Math.max(context.state.blockedUntilMs, untilMs),
     ...(untilMs > context.nowMs && { upstream: 'throttled' as const }),
   }
   context.state = { ...context.state, name: 'catching-up', ...claimed }
-  if (headNow !== head) storeTimesBack(context)
+  if (headNow !== head || ledgerNow !== ledger) storeTimesBack(context, clock)
   context.actions.push({ type: 'await-replica', sequence: writer.head.sequence })
 }
 
@@ -313,13 +316,18 @@ export const transitions: Record<StateName, Row> = {
 function atTime(state: IngestState, nowMs: number): IngestState {
   const backMs = Math.max(0, state.lastSeenMs - nowMs)
   if (backMs < SMALLEST_STEP_BACK_MS) return { ...state, lastSeenMs: Math.max(state.lastSeenMs, nowMs) }
-  const { head, scan, newest, hasDate } = state
+  const { head, scan, newest, hasDate, ledger, cursorSeenMs, failingSinceMs, failedChecks } = state
   return {
     ...state,
     lastSeenMs: nowMs,
+    ledger: ledgerSetBack(ledger, { nowMs, backMs }),
     nextPollMs: state.nextPollMs - backMs,
     blockedUntilMs: state.blockedUntilMs - backMs,
     backfillRetryMs: state.backfillRetryMs - backMs,
+    probedMs: state.probedMs - backMs,
+    cursorSeenMs: cursorSeenMs === null ? null : cursorSeenMs - backMs,
+    failedChecks: { ...failedChecks, againMs: failedChecks.againMs - backMs },
+    failingSinceMs: failingSinceMs === null ? null : failingSinceMs - backMs,
     scansBlockedUntilMs: state.scansBlockedUntilMs - backMs,
     scan: scan === null ? null : { ...scan, startedMs: scan.startedMs - backMs },
     leadsMs: state.leadsMs.map((leadMs) => leadMs + backMs),
@@ -349,10 +357,10 @@ function withTimesBack(head: Head, backMs: number): Head {
   }
 }
 
-/** Stores the times that a takeover has set back: the next process cannot tell that they were set by another clock. */
-function storeTimesBack(context: StepContext): void {
+/** Stores the times that were set back: the next process cannot tell that they were set by another clock. */
+function storeTimesBack(context: StepContext, clock: ClockSetBack): void {
   const { openGaps, sweep, days, round, refusedUntilMs } = context.state.head
-  enqueue(context, 'poll', { events: [], head: { openGaps, sweep, days, round, refusedUntilMs } })
+  enqueue(context, 'poll', { events: [], head: { openGaps, sweep, days, round, refusedUntilMs }, clock })
 }
 
 function walkBack(walk: DayWalk, backMs: number): DayWalk {
@@ -368,6 +376,12 @@ export function step(
   config: IngestConfig,
 ): { state: IngestState; actions: PollerAction[] } {
   const context: StepContext = { state: atTime(state, input.nowMs), actions: [], config, nowMs: input.nowMs }
+  const { nowMs } = input
+  const isLeading = transitions[state.name] === leading
+  // Quota units of a time that has not come would count until then.
+  if (isLeading && context.state.ledger !== state.ledger) {
+    storeTimesBack(context, { nowMs, backMs: state.lastSeenMs - nowMs })
+  }
   const cell = transitions[state.name][input.type] as Cell<InputType>
   cell(context, input)
   return { state: context.state, actions: context.actions }

@@ -4,17 +4,31 @@
  */
 import type { Committed, NewEvent } from '../../core/event.ts'
 import type { Purpose } from '../../core/purpose.ts'
-import { ledgerAfterRefunds, ledgerAfterSpend, type Refund } from '../../governor/quota/time-buckets.ts'
+import {
+  type ClockSetBack,
+  type Ledger,
+  ledgerAfterRefunds,
+  ledgerAfterSpend,
+  ledgerSetBack,
+  type Refund,
+} from '../../governor/quota/time-buckets.ts'
 import type { Commit, RejectedItem, Writer } from '../../log/events.ts'
 import type { Head } from './head.ts'
 import { changedRows, claimedState, type WriterState } from './rows.ts'
 
-/** All or nothing: the events in this order, the rejected items, the head's changed fields, the refunds. */
+/** All or nothing: the events in this order, the rejected items, the changes of the head and of the ledger. */
 export interface PollerCommit {
   events: NewEvent[]
   rejected?: RejectedItem[]
   head?: Partial<Omit<Head, 'epoch' | 'sequence' | 'lastSpendMs'>>
   refunds?: Refund[]
+  clock?: ClockSetBack
+}
+
+/** The ledger after a commit. */
+export function ledgerAfterCommit(before: Ledger, { refunds = [], clock }: PollerCommit): Ledger {
+  const refunded = ledgerAfterRefunds(before, refunds)
+  return clock === undefined ? refunded : ledgerSetBack(refunded, clock)
 }
 
 /** The log's writer with the poller's state. Its operations throw what those of `Writer` throw. */
@@ -50,11 +64,12 @@ export class PollerWriter {
   }
 
   /** Makes the commit durable and visible, all or nothing. Resolves with the events as committed. */
-  commit({ events, rejected, head: changes, refunds = [] }: PollerCommit): Promise<Committed[]> {
+  commit(commit: PollerCommit): Promise<Committed[]> {
+    const { events, rejected, head: changes } = commit
     const { head, ledger } = this.#queued ?? this.#state
     const after = {
       head: { ...head, ...structuredClone(changes ?? {}) },
-      ledger: ledgerAfterRefunds(ledger, refunds),
+      ledger: ledgerAfterCommit(ledger, commit),
     }
     return this.#write({ events, ...(rejected && { rejected }) }, after)
   }

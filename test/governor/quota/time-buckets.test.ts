@@ -1,7 +1,12 @@
 /** Tests how long the ledger keeps its time buckets. `test/log/conformance.ts` tests that a spend is durable. */
 import { expect, test } from 'vitest'
 import { DAY_MS } from '../../../src/core/durations.ts'
-import { BUCKET_MS, type Ledger, ledgerAfterSpend } from '../../../src/governor/quota/time-buckets.ts'
+import {
+  BUCKET_MS,
+  type Ledger,
+  ledgerAfterSpend,
+  ledgerSetBack,
+} from '../../../src/governor/quota/time-buckets.ts'
 import { START_MS } from '../../log/samples.ts'
 
 /** Time buckets of fifteen days. */
@@ -34,4 +39,22 @@ test('a clock jump forwards drops only the oldest time buckets; a jump back drop
     ...buckets(before).slice(2),
     ...[START_MS, START_MS + BUCKET_MS, aheadMs, aheadMs + BUCKET_MS],
   ])
+})
+
+test('units of times that have not come yet are counted as much earlier as the clock was set back, and none is lost', () => {
+  const nowMs = START_MS + 2 * BUCKET_MS
+  const ahead = [2, 3, 50, 51].map((buckets) => START_MS + 10 * DAY_MS + buckets * BUCKET_MS)
+  const before = spending(spent(3), ...ahead, START_MS + 10 * DAY_MS - 90 * BUCKET_MS)
+  const after = ledgerSetBack(before, { nowMs, backMs: 10 * DAY_MS })
+  expect(Object.fromEntries(after)).toEqual({
+    [START_MS - 90 * BUCKET_MS]: { poll: 1 },
+    ...Object.fromEntries([-3, -2, -1].map((buckets) => [START_MS + buckets * BUCKET_MS, { poll: 1 }])),
+    // Three of them would still lie ahead: no unit was spent later than now.
+    [nowMs]: { poll: 4 },
+  })
+})
+
+test('a clock that is set back within a time bucket or two leaves the ledger as it is', () => {
+  const before = spending(spent(3), START_MS, START_MS + BUCKET_MS)
+  expect(ledgerSetBack(before, { nowMs: START_MS + 1, backMs: BUCKET_MS })).toBe(before)
 })

@@ -258,6 +258,24 @@ describe('a list that answers 200 and is wrong', () => {
     },
   )
 
+  it('blinds no poll for long where the polls by date fail twice that would show that its cursor is dead', () => {
+    // Eight items an hour are expected then.
+    const anewMs = SEVEN + DAY + 2 * HOUR
+    let failed = 0
+    const { latestMs } = played('lite', {
+      endMs: SEVEN + 2 * DAY,
+      rules: { renumberedMs: anewMs },
+      fails: ({ sinceCursor, pageCursor, fromMs }, _requests, nowMs) => {
+        const isCheck = nowMs > anewMs && sinceCursor === undefined && pageCursor === undefined
+        if (!isCheck || fromMs === undefined || failed === 2) return undefined
+        failed += 1
+        return UNAVAILABLE
+      },
+    })
+    expect(failed).toBe(2)
+    expect(latestMs).toBeLessThan(35 * MINUTE)
+  })
+
   it.each(BOTH)('blinds no poll on %s where it gives no poll cursor and lists the oldest first', (plan) => {
     const { missing, latestMs } = played(plan, {
       answer: oldestFirst,

@@ -187,7 +187,7 @@ describe('the poller', () => {
   })
 
   it('reads each page of an over-budget gap once, while units are freed a few at a time', () => {
-    const items = burst('a', SEVEN + SECOND, 9 * SECOND, 400)
+    const items = burst('a', SEVEN + SECOND, 9 * SECOND, 390)
     const free = { ...plan, pageSize: 50, ratePerSecond: 1, burst: 2, weeklyQuota: 350 }
     const world = new World({ ...free, seed: 5, startMs: SEVEN - 20 * SECOND, items })
     const aWeekAgo = (minutes: number): number => SEVEN - 7 * 24 * HOUR + minutes * MINUTE

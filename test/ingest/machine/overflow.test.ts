@@ -66,7 +66,7 @@ describe('the cursor of a poll', () => {
 describe('a page scan', () => {
   it('that two fills have gone before goes on with its next page', () => {
     const items = [
-      ...burst('old', SEVEN - 20 * 60 * MINUTE, 60 * MINUTE, 1500),
+      ...burst('old', SEVEN - 20 * 60 * MINUTE, 60 * MINUTE, 1490),
       ...burst('a', SEVEN + SECOND, SECOND, 700),
       ...burst('b', SEVEN + 6 * SECOND, SECOND, 700),
     ]

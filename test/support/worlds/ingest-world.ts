@@ -10,7 +10,7 @@ import { contentHash } from '../../../src/core/disclosure.ts'
 import { isGap, type NewEvent } from '../../../src/core/event.ts'
 import type { Purpose } from '../../../src/core/purpose.ts'
 import type { QuotaReset } from '../../../src/governor/quota/ledger.ts'
-import { countUnits, ledgerAfterRefunds, type OpenLedger } from '../../../src/governor/quota/time-buckets.ts'
+import { countUnits, type OpenLedger } from '../../../src/governor/quota/time-buckets.ts'
 import { reconciliationBudget } from '../../../src/governor/schedule/daily-reconciliation.ts'
 import { plannedPacing } from '../../../src/governor/schedule/pacing.ts'
 import { rescansOf } from '../../../src/governor/schedule/rescans.ts'
@@ -27,6 +27,7 @@ import {
 import { step } from '../../../src/ingest/machine/step.ts'
 import { readItems } from '../../../src/ingest/poller/read-page.ts'
 import type { Head } from '../../../src/ingest/writer-state/head.ts'
+import { ledgerAfterCommit } from '../../../src/ingest/writer-state/poller-writer.ts'
 import { atOnce } from '../../../src/lifecycle/slices.ts'
 import { COMMIT_LIMIT, type RejectedItem, rejectedHash } from '../../../src/log/events.ts'
 import type { UpstreamListQuery } from '../../../src/upstream/list-parameters.ts'
@@ -393,7 +394,7 @@ export class World {
       store.standings.set(value.guid, { revision, hash: contentHash(value) })
     }
     store.rejected.push(...(commit.rejected ?? []))
-    store.ledger = new Map(ledgerAfterRefunds(store.ledger, commit.refunds ?? []))
+    store.ledger = new Map(ledgerAfterCommit(store.ledger, commit))
     store.head = { ...store.head, ...commit.head, sequence: store.events.length }
   }
 }
