@@ -75,3 +75,35 @@ it('a day that is ordered while it is read is read once more, after that', () =>
   world.run(SEVEN + 2 * DAY)
   expect(missing()).toEqual([])
 })
+
+/** Items of every eleven minutes until 18:20, listed so much later. */
+function itemsLateBy(lateMs: number): FreeItem[] {
+  return [0, 1].flatMap((day) =>
+    Array.from({ length: 60 }, (_, number) => {
+      const timeMs = SEVEN + day * DAY + number * 11 * MINUTE + 5 * MINUTE
+      const guid = `behind-${day}-${number}`
+      return { guid, timeMs, content: guid, fromMs: timeMs + lateMs, toMs: Number.POSITIVE_INFINITY }
+    }),
+  )
+}
+
+it.each(['lite', 'advanced'] as const)(
+  'a day whose reading finds items that polls should have shown is read until no more of them come: %s',
+  (plan) => {
+    const items = [...itemsListedLate(0).slice(0, 480), ...itemsLateBy(5 * HOUR)]
+    const { world, missing } = worldWith(items, { ...plans[plan] })
+    world.run(SEVEN + 2 * DAY)
+    expect(missing()).toEqual([])
+    const { days } = world.store.head
+    expect(days.find(({ date }) => date === '2026-01-06')?.walk).not.toHaveProperty('retryMs')
+  },
+)
+
+it.each(['lite', 'advanced'] as const)('a day without such items is read once: %s', (plan) => {
+  const { world } = worldWith(itemsListedLate(0).slice(0, 480), { ...plans[plan] })
+  world.run(SEVEN + 2 * DAY)
+  const firstPages = world.requests.filter(
+    ({ query }) => isOfDay(query) && query.pageCursor === undefined && query.toMs !== undefined,
+  )
+  expect(firstPages).toHaveLength(2)
+})

@@ -9,8 +9,9 @@ export const DAYS_KEPT = 16
 /** The daily reconciliation, which reads a whole day again after its release window. */
 export interface DayWalk {
   /**
-   * Stored names. `owed`: pending, it failed or was over budget so far and is retried. `whole`: complete. `unpaid`: over
-   * the plan's budget, or no units became free until the next one was due. `failed`: upstream never responded to all pages.
+   * Stored names. `owed`: pending, it failed, was over budget or found items late, and is tried again. `whole`: complete.
+   * `unpaid`: over the plan's budget, or no units became free until the next one was due. `failed`: upstream never responded
+   * to all pages.
    */
   state: 'owed' | 'whole' | 'unpaid' | 'failed'
   /** When this state began; for `owed` the earliest moment of the next try. Ms since 1970, our clock. */

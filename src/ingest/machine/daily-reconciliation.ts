@@ -30,6 +30,11 @@ const ATTEMPTS = 6
 const BELIEVED_AFTER = 3
 /** For so long a reconciliation goes on behind its first page: later its list has what that page did not. */
 const RESUMED_MS = HOUR_MS
+/** A reading that finds so many new items, so much older than the last poll, shows that the list has items late. */
+const LATE_ITEMS = 3
+const LATE_MS = 30 * MINUTE_MS
+/** The longest wait until such a day is read again. */
+const LONGEST_WAIT_MS = 12 * HOUR_MS
 /** Wait where no units are left for a reconciliation. */
 const OVER_BUDGET_RETRY_MS = HOUR_MS
 
@@ -98,8 +103,37 @@ function freshPageCursor(context: StepContext, date: string): string | null {
   return isFresh ? triesOf(context, date).pageCursor : null
 }
 
+/**
+ * The state of a day that was read to its end. A reading that finds items which polls should have shown long before may be too
+ * early for others: the day is complete once one finds hardly any. The next one waits as long as the release hours are over, an
+ * hour at least.
+ */
+export function dayAfterReading(context: StepContext, scan: PageScan): DayWalk {
+  const { state, config, nowMs } = context
+  const read = { readMs: readSinceMs(context, scan), attempts: 0, pageCursor: null }
+  const isOrdered = isOrderedSince(context, scan)
+  const date = scan.day?.date ?? ''
+  const range = rangeOf(context, date, state.head.countedFromMs ?? 0)
+  if (range === null || !hasFoundLate(scan)) {
+    return { ...read, state: 'whole', atMs: nowMs, ...(isOrdered && { retryMs: nowMs }) }
+  }
+  // The next day's first reading must be paid too.
+  const isAffordable = config.pacing.mayReconcile(state.ledger, nowMs, 2 * range.units)
+  if (!isAffordable && !isOrdered) return { ...read, state: 'unpaid', atMs: nowMs }
+  const overMs = surePresentMs(context) - (config.calendar.releaseWindow(date)?.toMs ?? 0)
+  const waitMs = Math.min(Math.max(HOUR_MS, overMs), LONGEST_WAIT_MS)
+  return { ...read, state: 'owed', atMs: isOrdered ? nowMs : nowMs + waitMs }
+}
+
+function hasFoundLate({ latest, coveredToMs }: PageScan): boolean {
+  const late = [...latest.values()].filter(
+    ({ revision, disclosure }) => revision === 1 && disclosure.timeMs < coveredToMs - LATE_MS,
+  )
+  return late.length >= LATE_ITEMS
+}
+
 /** Whether that day was ordered to be read again since that reading of it began. */
-export function isOrderedSince(context: StepContext, { day, startedMs }: PageScan): boolean {
+function isOrderedSince(context: StepContext, { day, startedMs }: PageScan): boolean {
   const { walk } = dayOf(context, day?.date ?? '')
   if (walk === null) return false
   return (walk.state === 'owed' ? walk.atMs : (walk.retryMs ?? 0)) > startedMs
@@ -138,7 +172,7 @@ export function dayAfterFailure(context: StepContext, scan: PageScan): DayWalk {
 }
 
 /** Upstream's present when the first page of this reading of a day was asked for: what it has read is as old as that. */
-export function readSinceMs(context: StepContext, { day, startedMs }: PageScan): number {
+function readSinceMs(context: StepContext, { day, startedMs }: PageScan): number {
   const beganMs = surePresentMs(context) - (context.nowMs - startedMs)
   const { walk } = dayOf(context, day?.date ?? '')
   return day?.isResumed === true ? Math.min(beganMs, walk?.readMs ?? beganMs) : beganMs

@@ -3,9 +3,8 @@
  * or shortens a gap (a span of time in which items may be missing), advances the backfill, ends a re-scan, or leaves the
  * rest pending. A page scan reads a time range of the upstream list page by page.
  */
-import type { DayWalk } from '../../core/calendar/day-record.ts'
 import { type OpenGap, timesOf } from '../writer-state/head.ts'
-import { isOrderedSince, readSinceMs } from './daily-reconciliation.ts'
+import { dayAfterReading } from './daily-reconciliation.ts'
 import { fromFirstBackfillPage, type UpstreamRange } from './first-start.ts'
 import {
   closed,
@@ -164,7 +163,7 @@ export function keepBackfillPage(context: StepContext): void {
   if (last.backfill !== undefined) publish(context, { ...fetchedBy(scan), last })
 }
 
-/** Marks the day as complete. A scan from its first page that also read the range of the next scheduled re-scan replaces it. */
+/** Notes that the day was read. A scan from its first page that also read the range of the next scheduled re-scan replaces it. */
 function publishDay(context: StepContext, scan: PageScan): void {
   const { day } = scan
   if (day === null) return
@@ -176,8 +175,6 @@ function publishDay(context: StepContext, scan: PageScan): void {
     round.fromMs - reachMs >= scan.fromMs &&
     scan.coveredToMs <= (scan.toMs ?? scan.coveredToMs)
   const last: HeadPatch = replacesRescan ? { round: roundAfter(context, scan) } : {}
-  const times = { atMs: context.nowMs, readMs: readSinceMs(context, scan) }
-  const again = isOrderedSince(context, scan) && { retryMs: context.nowMs }
-  const walk: DayWalk = { state: 'whole', ...times, ...again, attempts: 0, pageCursor: null }
+  const walk = dayAfterReading(context, scan)
   publish(context, { ...fetchedBy(scan), last, day: { date: day.date, walk } })
 }
