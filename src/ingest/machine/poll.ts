@@ -3,13 +3,12 @@
  * rejects or repeats. If a full page left items out, a fill starts: it reads the missing items page by page.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
-import { lagOf } from '../../governor/arrivals/learning.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Failure } from '../../upstream/outcome.ts'
 import type { Head } from '../writer-state/head.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
-import { learnFromPoll, savedProfile } from './arrival-learning.ts'
-import { rescanAfterPoll } from './burst.ts'
+import { learnFromPoll, rescanAfterPoll, savedProfile } from './arrivals.ts'
+import { isCheckDue, isCursorDead, noteSeen, putChecksOff } from './dead-cursor.ts'
 import { blockAfter, unblock } from './failure.ts'
 import { COVER_MARGIN_MS, isOfStream, takeFirstCursor } from './first-start.ts'
 import { correctNextPoll, isOtherClock, planNextPoll } from './next-poll.ts'
@@ -23,7 +22,7 @@ import {
   proofOf,
 } from './overflow.ts'
 import { addFetched, overflowCause, startScan, takeShared } from './page-scan.ts'
-import { earliestPresentMs, lastCleanOf, sinceMs, skewsMs, upstreamTimesOf } from './present.ts'
+import { earliestPresentMs, lastCleanOf, sinceMs, upstreamTimesOf } from './present.ts'
 import { enqueue, newGap, publish } from './publish.ts'
 import {
   aheadPollOf,
@@ -44,14 +43,8 @@ const MOST_REFUSALS = 2
 /** After so long without a good poll one is made without the cursor, and again whenever that time has doubled. */
 const PROBE_AFTER_MS = HOUR_MS
 
-/** Polls by cursor that list nothing while so many items are expected are followed by one by date: the cursor may be dead. */
-const ITEMS_EXPECTED = 10
-
 /** After `MOST_REFUSALS` and one more, a new cursor is tried after so long, then after twice that. */
 const CURSOR_AGAIN_MS = 5 * MINUTE_MS
-
-/** After a check that failed the next one comes so much later, then twice that. */
-const CHECK_AGAIN_MS = 2 * MINUTE_MS
 
 /** The 401 or 403 in a row after which one request is made without the cursor: upstream may mean the cursor. */
 export const PROBED_KEY_REFUSAL = 2
@@ -107,41 +100,6 @@ function pollQuery(context: StepContext): UpstreamListQuery {
 }
 
 /**
- * True where a poll by date is to show whether the cursor still leads to new items: polls by cursor have listed nothing while
- * many were expected, or while a page scan has published newer ones than the cursor's page had.
- */
-function isCheckDue(context: StepContext): boolean {
-  const { cursorSeenMs, failedChecks, head, plan, profile, upstream } = context.state
-  // Before the first item a poll has no date to begin with.
-  if (upstream !== 'ok' || cursorSeenMs === null || head.latestTimeMs === 0) return false
-  if (isCursorAhead(context)) return true
-  if (context.nowMs < failedChecks.againMs) return false
-  const quietMs = context.nowMs - cursorSeenMs
-  // At least every second poll goes by cursor: items of any time may be listed behind it.
-  if (quietMs < Math.max(MINUTE_MS, 1.5 * plan.intervalMs)) return false
-  if (head.cursorTimeMs !== null && head.latestTimeMs > head.cursorTimeMs + MINUTE_MS) return true
-  const shownMs = context.nowMs + skewsMs(context.state)[0] - lagOf(profile)
-  const fromMs = shownMs - Math.min(quietMs, DAY_MS)
-  return context.config.pacing.expectedItems(profile, fromMs, shownMs) >= ITEMS_EXPECTED
-}
-
-/**
- * True where a page by date lists what polls by cursor should have listed: known items of before the last of them. New ones may
- * have been listed since: the next check shows whether a poll by cursor does not list them either.
- */
-function isCursorDead(
-  { state }: StepContext,
-  { times, guids, fresh }: ReadPage,
-  lastCleanMs: number,
-): boolean {
-  const { cursorTimeMs } = state.head
-  const shownMs = lastCleanMs - lagOf(state.profile) - MINUTE_MS
-  const unknown = new Set(fresh.map(({ disclosure }) => disclosure.guid))
-  const known = times.filter((_, index) => !unknown.has(guids[index] ?? ''))
-  return known.some((timeMs) => timeMs > (cursorTimeMs ?? timeMs) + MINUTE_MS && timeMs < shownMs)
-}
-
-/**
  * The cursor of the page that may be used. A page by date that was asked for in place of one by cursor gives one only where
  * the present one is dead: behind that, items of any time are listed. Notes when the cursor was last seen alive, or checked.
  */
@@ -151,8 +109,7 @@ function cursorOfPage(
   { usable, isCheck }: { usable: string | null; isCheck: boolean },
 ): string | null {
   const { state, nowMs } = context
-  const isSeen = query.sinceCursor === undefined || page.count > 0
-  if (isSeen || state.cursorSeenMs === null) state.cursorSeenMs = nowMs
+  noteSeen(context, query, page)
   // Upstream accepts none of its own cursors: another one is tried after five minutes, ten, twenty …
   const refusals = state.refusedInARow - MOST_REFUSALS
   if (refusals > 0 && nowMs - state.probedMs < CURSOR_AGAIN_MS * 2 ** (Math.min(refusals, 9) - 1)) return null
@@ -283,13 +240,6 @@ function retryPoll(
     if (failure.kind !== 'unauthorised') state.blockedUntilMs = context.nowMs
   }
   state.nextPollMs = state.blockedUntilMs
-}
-
-/** A list that fails by date is asked by date again after two minutes, four, eight …, not at every second poll. */
-function putChecksOff({ state, nowMs }: StepContext): void {
-  const { inARow } = state.failedChecks
-  const waitMs = Math.min(CHECK_AGAIN_MS * 2 ** Math.min(inARow, 9), HOUR_MS)
-  state.failedChecks = { inARow: inARow + 1, againMs: nowMs + waitMs }
 }
 
 /** True for an answer that may refuse the cursor itself. */

@@ -205,8 +205,8 @@ export interface IngestState {
   cursorRefused: boolean
   /** When a request without the cursor was last made instead of a poll that fails, our clock; 0 before. */
   probedMs: number
-  /** When a poll by cursor last listed anything, or one by date asked in its place, our clock; null before the first poll. */
-  cursorSeenMs: number | null
+  /** When a poll by cursor last listed anything new, or one by date was asked instead; the newest item that they listed. */
+  cursorSeen: { atMs: number; toMs: number } | null
   /** Polls by date in a row that failed, and until when none is asked in place of one by cursor. */
   failedChecks: { inARow: number; againMs: number }
   backfillRetryMs: number
@@ -375,7 +375,7 @@ export function initialState(): IngestState {
     holds: { pause: null, outage: null },
     cursorRefused: false,
     probedMs: 0,
-    cursorSeenMs: null,
+    cursorSeen: null,
     failedChecks: { inARow: 0, againMs: 0 },
     backfillRetryMs: 0,
     backfillFailures: 0,

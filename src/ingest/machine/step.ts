@@ -316,7 +316,7 @@ export const transitions: Record<StateName, Row> = {
 function atTime(state: IngestState, nowMs: number): IngestState {
   const backMs = Math.max(0, state.lastSeenMs - nowMs)
   if (backMs < SMALLEST_STEP_BACK_MS) return { ...state, lastSeenMs: Math.max(state.lastSeenMs, nowMs) }
-  const { head, scan, newest, hasDate, ledger, cursorSeenMs, failingSinceMs, failedChecks } = state
+  const { head, scan, newest, hasDate, ledger, cursorSeen, failingSinceMs, failedChecks } = state
   return {
     ...state,
     lastSeenMs: nowMs,
@@ -325,7 +325,7 @@ function atTime(state: IngestState, nowMs: number): IngestState {
     blockedUntilMs: state.blockedUntilMs - backMs,
     backfillRetryMs: state.backfillRetryMs - backMs,
     probedMs: state.probedMs - backMs,
-    cursorSeenMs: cursorSeenMs === null ? null : cursorSeenMs - backMs,
+    cursorSeen: cursorSeen === null ? null : { ...cursorSeen, atMs: cursorSeen.atMs - backMs },
     failedChecks: { ...failedChecks, againMs: failedChecks.againMs - backMs },
     failingSinceMs: failingSinceMs === null ? null : failingSinceMs - backMs,
     scansBlockedUntilMs: state.scansBlockedUntilMs - backMs,
