@@ -233,6 +233,46 @@ export const ingestMutants: readonly Mutant[] = [
     killedBy: listsTest('that stands still fills no gap and completes no day, and all comes once it goes on'),
   },
   {
+    name: 'full-last-page-believed',
+    file: machine('page-scan'),
+    before: 'if (belowMs !== null) {',
+    after: 'if (belowMs !== null && belowMs < 0) {',
+    breaks: 'What lies behind a full last page is asked for by date.',
+    killedBy: listsTest('is read on by date: %s'),
+  },
+  {
+    name: 'late-day-believed',
+    file: machine('daily-reconciliation'),
+    before: 'if (range === null || !hasFoundLate(scan)) {',
+    after: 'if (range === null || hasFoundLate(scan) || true) {',
+    breaks: 'A day whose list has items late is complete once a reading finds hardly any.',
+    killedBy: {
+      file: 'test/ingest/days-read-again.test.ts',
+      title:
+        'a day whose reading finds items that polls should have shown is read until no more of them come: %s',
+    },
+  },
+  {
+    name: 'units-left-in-the-future',
+    file: 'src/governor/quota/time-buckets.ts',
+    before: 'const atMs = isToCome(bucketMs) ? Math.min(spentMs, present) : bucketMs',
+    after: 'const atMs = isToCome(bucketMs) ? Math.max(spentMs, bucketMs) : bucketMs',
+    breaks: 'A clock that is put right leaves no unit counted in the future.',
+    killedBy: { file: 'test/ingest/clock-set-back.test.ts', title: 'and polls go on at their pace: $when' },
+  },
+  {
+    name: 'known-items-as-sign-of-life',
+    file: machine('dead-cursor'),
+    before: 'const isSeen = isByDate || toMs > beforeMs || page.fresh',
+    after: 'const isSeen = isByDate || page.count > 0 || toMs > beforeMs || page.fresh',
+    breaks: 'Items that every poll lists again do not show that the cursor leads to new ones.',
+    killedBy: {
+      file: 'test/ingest/dead-cursors.test.ts',
+      title:
+        'a replica for cursors that stands still, behind an item that is stamped ahead, blinds no poll for long: %s',
+    },
+  },
+  {
     name: 'expired-page-cursor-believed',
     file: machine('page-scan'),
     before: 'if (hasWaited(context, before) && page.count === 0)',
