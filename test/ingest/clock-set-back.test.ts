@@ -11,10 +11,10 @@ const DAY = 24 * HOUR
 const SEVEN = Date.parse('2026-01-12T07:00:00Z')
 const OFF_MS = 10 * DAY
 
-/** A world of business days whose host is ten days fast until Wednesday evening. */
-function fastWorld(): World {
+/** A world of business days whose host is fast until Wednesday evening. */
+function fastWorld(offMs = OFF_MS): World {
   const items = [0, 1, 2, 3].flatMap((day) => burst(`d${day}`, SEVEN + day * DAY, 10 * HOUR, 60))
-  const options = { items, clockOffMs: OFF_MS, isShared: false }
+  const options = { items, clockOffMs: offMs, isShared: false }
   const world = new World({ ...plans.lite, seed: 1, startMs: SEVEN - HOUR, ...options })
   world.run(SEVEN + 2 * DAY + 13 * HOUR)
   world.options.clockOffMs = 0
@@ -65,5 +65,25 @@ describe('our clock is put right after days ten days fast', () => {
     world.run(world.nowMs + MINUTE)
     expect(bucketsAhead(world)).toEqual([])
     expect(unitsIn(world)).toBeGreaterThanOrEqual(before)
+  })
+})
+
+describe('our clock is right, and only for minutes set back by a month', () => {
+  it.each([
+    { when: 'while it runs', happen: () => {} },
+    { when: 'at a restart', happen: (world: World) => world.crash() },
+  ])('and every unit of the week still counts: $when', ({ happen }) => {
+    const world = fastWorld(0)
+    const before = unitsIn(world)
+    world.options.clockOffMs = -30 * DAY
+    happen(world)
+    world.run(world.nowMs + 2 * MINUTE)
+    world.options.clockOffMs = 0
+    world.run(world.nowMs + 2 * MINUTE)
+    const weekMs = world.nowMs - 7 * DAY
+    const counted = [...world.store.ledger].filter(([bucketMs]) => bucketMs > weekMs)
+    expect(
+      counted.flatMap(([, units]) => Object.values(units)).reduce((sum, n) => sum + n, 0),
+    ).toBeGreaterThanOrEqual(before)
   })
 })

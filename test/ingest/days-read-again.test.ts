@@ -76,12 +76,13 @@ it('a day that is ordered while it is read is read once more, after that', () =>
   expect(missing()).toEqual([])
 })
 
-/** Items of every eleven minutes until 18:20, listed so much later. */
-function itemsLateBy(lateMs: number): FreeItem[] {
+/** Items of every eleven minutes until 18:20, those of them that count, listed so much later. */
+function itemsLateBy(lateMs: number, counts: (offMs: number) => boolean = () => true): FreeItem[] {
+  const offsMs = Array.from({ length: 60 }, (_, number) => number * 11 * MINUTE + 5 * MINUTE).filter(counts)
   return [0, 1].flatMap((day) =>
-    Array.from({ length: 60 }, (_, number) => {
-      const timeMs = SEVEN + day * DAY + number * 11 * MINUTE + 5 * MINUTE
-      const guid = `behind-${day}-${number}`
+    offsMs.map((offMs) => {
+      const timeMs = SEVEN + day * DAY + offMs
+      const guid = `behind-${day}-${offMs}`
       return { guid, timeMs, content: guid, fromMs: timeMs + lateMs, toMs: Number.POSITIVE_INFINITY }
     }),
   )
@@ -106,4 +107,52 @@ it.each(['lite', 'advanced'] as const)('a day without such items is read once: %
     ({ query }) => isOfDay(query) && query.pageCursor === undefined && query.toMs !== undefined,
   )
   expect(firstPages).toHaveLength(2)
+})
+
+it('a lull among the late items does not end the readings of a day', () => {
+  const late = itemsLateBy(5 * HOUR, (offMs) => offMs < 3 * HOUR || offMs > 9.3 * HOUR)
+  const { world, missing } = worldWith([...itemsListedLate(0).slice(0, 480), ...late], { ...plans.lite })
+  world.run(SEVEN + 3 * DAY)
+  expect(missing()).toEqual([])
+})
+
+it('what a reading found late counts although its last page, which has none of it, failed', () => {
+  const late = itemsLateBy(5 * HOUR, (offMs) => offMs > 5 * HOUR)
+  const pages: string[] = []
+  const { world, missing } = worldWith([...itemsListedLate(0).slice(0, 480), ...late], {
+    fails: (query, _requests, nowMs) => {
+      const { pageCursor } = query
+      const isNow = nowMs > DUE - MINUTE && nowMs < DUE + 5 * MINUTE
+      if (!isNow || !isOfDay(query) || pageCursor === undefined) return undefined
+      if (!pages.includes(pageCursor)) pages.push(pageCursor)
+      return pages.indexOf(pageCursor) === 1 ? FAILED : undefined
+    },
+  })
+  world.run(SEVEN + 3 * DAY)
+  const postponed = world.reports.filter(({ event }) => event === 'page_scan.postponed')
+  expect(postponed.map(({ fields }) => fields.kind)).toContain('daily_reconciliation')
+  expect(missing()).toEqual([])
+})
+
+it('items that an open gap covers are not late', () => {
+  const { world } = worldWith(itemsListedLate(0).slice(0, 480), {
+    ...plans.lite,
+    // Down for hours; then no page of the gap is answered until shortly before the day is read.
+    fails: (query, _requests, nowMs) => {
+      const isPage = query.pageCursor !== undefined || (query.toMs !== undefined && !isOfDay(query))
+      return isPage && nowMs > SEVEN && nowMs < DUE - 2 * MINUTE ? FAILED : undefined
+    },
+  })
+  world.run(SEVEN + 2 * HOUR)
+  world.stop()
+  world.run(SEVEN + 6 * HOUR)
+  world.start()
+  world.run(SEVEN + DAY)
+  expect(world.store.head.days.find(({ date }) => date === '2026-01-06')?.walk).toMatchObject({
+    state: 'whole',
+  })
+  const firstPages = world.requests.filter(
+    ({ query }) => isOfDay(query) && query.pageCursor === undefined && query.toMs !== undefined,
+  )
+  expect(firstPages).toHaveLength(1)
 })

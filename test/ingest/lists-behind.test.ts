@@ -112,4 +112,25 @@ describe('a list whose pages end with a full one, although it has more', () => {
     expect(missing(SEVEN + 2 * DAY + 20 * HOUR)).toEqual([])
     expect(world.openGaps).toEqual([])
   })
+
+  it.each([
+    { cut: 250, what: 'and page cursors that count from the beginning of each list' },
+    { cut: Number.POSITIVE_INFINITY, what: 'or is whole, and its last page full by chance' },
+  ])('is read on where the end that is asked for is ignored, $what', ({ cut }) => {
+    const { world, missing } = worldOf('lite', (query, nowMs, honest) => {
+      const { pageCursor = 'page 0', toMs, ...range } = query
+      const isCut = cut < Number.POSITIVE_INFINITY
+      const asked = isCut && toMs !== undefined ? { ...range, toMs } : range
+      const { items, ...page } = honest.page({ ...asked, pageSize: 10_000 }, nowMs)
+      const first = Number(pageCursor.slice('page '.length))
+      const last = Math.min(first + query.pageSize, cut)
+      const isLast = last >= Math.min(items.length, cut)
+      return { ...page, items: items.slice(first, last), nextCursor: isLast ? null : `page ${last}` }
+    })
+    world.run(SEVEN + 3 * DAY)
+    expect(missing(SEVEN + 2 * DAY + 20 * HOUR)).toEqual([])
+    expect(world.openGaps).toEqual([])
+    const walks = world.store.head.days.map(({ walk }) => walk?.state).filter((state) => state !== undefined)
+    expect(new Set(walks)).toEqual(new Set(['whole']))
+  })
 })

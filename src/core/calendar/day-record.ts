@@ -23,10 +23,18 @@ export interface DayWalk {
   readMs?: number
   /** Of a complete day that is read again, because a clock was wrong or an operator asked: when the next try may begin, as `atMs`. */
   retryMs?: number
+  /** What its readings have found late; absent: nothing. */
+  late?: LateItems
   /** Failed tries. */
   attempts: number
   /** Where the next try continues; null: from the start. */
   pageCursor: string | null
+}
+
+/** Items that polls should have shown long before: how many, and how far the oldest was behind the last poll, ms. */
+export interface LateItems {
+  items: number
+  ageMs: number
 }
 
 /** Item contents, counted on the London day of their own `timestamp`. */

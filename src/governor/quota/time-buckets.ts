@@ -2,7 +2,7 @@
  * Counts spent quota units by purpose, in time buckets of five minutes (ADR 0008). `ledger.ts` computes from these counts
  * what is left of the quota.
  */
-import { DAY_MS, MINUTE_MS } from '../../core/durations.ts'
+import { DAY_MS, MINUTE_MS, WEEK_MS } from '../../core/durations.ts'
 import type { Purpose } from '../../core/purpose.ts'
 
 /** Length of a time bucket, ms; the first bucket of an hour begins with it. */
@@ -80,7 +80,9 @@ export function ledgerSetBack(before: Ledger, { nowMs, backMs }: ClockSetBack): 
   for (const [bucketMs, units] of before) {
     // From the end of the bucket: its units may have been the last of it.
     const spentMs = bucketOf(bucketMs + BUCKET_MS - 1 - backMs)
-    const atMs = isToCome(bucketMs) ? Math.min(spentMs, present) : bucketMs
+    // Out of the week lies only what another clock had counted, fast by less: its time is not known.
+    const placeMs = spentMs < nowMs - WEEK_MS ? present : Math.min(spentMs, present)
+    const atMs = isToCome(bucketMs) ? placeMs : bucketMs
     for (const [purpose, spent] of Object.entries(units)) countUnits(ledger, spent, purpose as Purpose, atMs)
   }
   return ledger

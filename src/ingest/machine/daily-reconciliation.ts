@@ -7,10 +7,18 @@
  * holidays are read with the next business day.
  */
 import type { Calendar } from '../../core/calendar/calendar.ts'
-import { type DayRecord, type DayWalk, emptyDay, itemsOf, withDay } from '../../core/calendar/day-record.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
+import {
+  type DayRecord,
+  type DayWalk,
+  emptyDay,
+  itemsOf,
+  type LateItems,
+  withDay,
+} from '../../core/calendar/day-record.ts'
+import { BUSINESS_DAYS_A_WEEK, DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import { londonDayOf } from '../../governor/arrivals/london-day.ts'
 import { reconciliationUnits } from '../../governor/schedule/daily-reconciliation.ts'
+import { timesOf } from '../writer-state/head.ts'
 import { restartsAtFirstPage } from './failure.ts'
 import { surePresentMs } from './present.ts'
 import { publish } from './publish.ts'
@@ -105,8 +113,8 @@ function freshPageCursor(context: StepContext, date: string): string | null {
 
 /**
  * The state of a day that was read to its end. A reading that finds items which polls should have shown long before may be too
- * early for others: the day is complete once one finds hardly any. The next one waits as long as the release hours are over, an
- * hour at least.
+ * early for others: the day is read again when items of that age would be there for the end of its release hours, and is
+ * complete once a reading finds none of them.
  */
 export function dayAfterReading(context: StepContext, scan: PageScan): DayWalk {
   const { state, config, nowMs } = context
@@ -114,22 +122,40 @@ export function dayAfterReading(context: StepContext, scan: PageScan): DayWalk {
   const isOrdered = isOrderedSince(context, scan)
   const date = scan.day?.date ?? ''
   const range = rangeOf(context, date, state.head.countedFromMs ?? 0)
-  if (range === null || !hasFoundLate(scan)) {
+  const late = lateAfter(context, scan)
+  if (range === null || late === null || late.items < LATE_ITEMS) {
     return { ...read, state: 'whole', atMs: nowMs, ...(isOrdered && { retryMs: nowMs }) }
   }
-  // The next day's first reading must be paid too.
-  const isAffordable = config.pacing.mayReconcile(state.ledger, nowMs, 2 * range.units)
+  // The first readings of the days after this one must be paid too.
+  const units = BUSINESS_DAYS_A_WEEK * range.units
+  const isAffordable = config.pacing.mayReconcile(state.ledger, nowMs, units)
   if (!isAffordable && !isOrdered) return { ...read, state: 'unpaid', atMs: nowMs }
   const overMs = surePresentMs(context) - (config.calendar.releaseWindow(date)?.toMs ?? 0)
-  const waitMs = Math.min(Math.max(HOUR_MS, overMs), LONGEST_WAIT_MS)
-  return { ...read, state: 'owed', atMs: isOrdered ? nowMs : nowMs + waitMs }
+  const waitMs = Math.min(Math.max(HOUR_MS, late.ageMs - overMs), LONGEST_WAIT_MS)
+  // One item is enough for the reading after the next one.
+  const again = { late: { ...late, items: LATE_ITEMS - 1 } }
+  return { ...read, ...again, state: 'owed', atMs: isOrdered ? nowMs : nowMs + waitMs }
 }
 
-function hasFoundLate({ latest, coveredToMs }: PageScan): boolean {
-  const late = [...latest.values()].filter(
-    ({ revision, disclosure }) => revision === 1 && disclosure.timeMs < coveredToMs - LATE_MS,
-  )
-  return late.length >= LATE_ITEMS
+/**
+ * What this reading of a day has found late, with what its tries before have: new items that are far older than the last poll and
+ * that no open gap covers. Null: nothing yet.
+ */
+function lateAfter(context: StepContext, { day, latest, coveredToMs }: PageScan): LateItems | null {
+  const { openGaps } = context.state.head
+  const gaps = openGaps.map(timesOf)
+  const ages = [...latest.values()]
+    .filter(({ revision }) => revision === 1)
+    .map(({ disclosure }) => disclosure.timeMs)
+    .filter((timeMs) => timeMs < coveredToMs - LATE_MS)
+    .filter((timeMs) => !gaps.some(({ fromMs, toMs }) => fromMs <= timeMs && timeMs <= toMs))
+    .map((timeMs) => coveredToMs - timeMs)
+  const before = dayOf(context, day?.date ?? '').walk?.late
+  if (ages.length === 0) return before ?? null
+  return {
+    items: (before?.items ?? 0) + ages.length,
+    ageMs: Math.max(before?.ageMs ?? 0, ...ages),
+  }
 }
 
 /** Whether that day was ordered to be read again since that reading of it began. */
@@ -143,7 +169,7 @@ function isOrderedSince(context: StepContext, { day, startedMs }: PageScan): boo
 export function readDayAgain(context: StepContext, date: string): void {
   const { nowMs } = context
   const { walk } = dayOf(context, date)
-  const anew = { attempts: 0, pageCursor: null }
+  const anew = { attempts: 0, pageCursor: null, ...(walk?.late !== undefined && { late: walk.late }) }
   const again: DayWalk =
     walk?.state === 'whole'
       ? { ...walk, ...anew, retryMs: nowMs }
@@ -159,12 +185,15 @@ export function dayAfterFailure(context: StepContext, scan: PageScan): DayWalk {
   const date = scan.day?.date ?? ''
   const { walk } = dayOf(context, date)
   const attempts = triesOf(context, date).attempts + 1
-  const common = { atMs: context.nowMs, readMs: readSinceMs(context, scan), attempts, pageCursor: null }
+  const late = lateAfter(context, scan)
+  const read = { atMs: context.nowMs, readMs: readSinceMs(context, scan), attempts, pageCursor: null }
+  const common = { ...read, ...(late !== null && { late }) }
   const retryMs = context.nowMs + RETRY_MS * 2 ** (attempts - 1)
   const pageCursor = restartsAtFirstPage(attempts) ? null : scan.pageCursor
   const isLong = isTooLong(context, scan)
   if (walk?.state === 'whole') {
-    return isLong ? { ...walk, attempts: ATTEMPTS } : { ...walk, attempts, pageCursor, retryMs }
+    const again = { attempts, pageCursor, retryMs, ...(late !== null && { late }) }
+    return isLong ? { ...walk, attempts: ATTEMPTS } : { ...walk, ...again }
   }
   if (isLong) return { ...common, state: 'unpaid' }
   if (attempts >= ATTEMPTS) return { ...common, state: 'failed' }
@@ -272,13 +301,11 @@ function triesOf(context: StepContext, date: string): Pick<DayWalk, 'attempts' |
 
 function decide(context: StepContext, date: string, state: DayWalk['state'], atMs = context.nowMs): void {
   const { attempts, pageCursor } = triesOf(context, date)
+  const { late, readMs: beforeMs } = dayOf(context, date).walk ?? {}
   const presentMs = surePresentMs(context)
-  const readMs = pageCursor === null ? presentMs : (dayOf(context, date).walk?.readMs ?? presentMs)
-  publish(context, {
-    purpose: 'sweep',
-    items: [],
-    day: { date, walk: { state, atMs, readMs, attempts, pageCursor } },
-  })
+  const readMs = pageCursor === null ? presentMs : (beforeMs ?? presentMs)
+  const walk = { state, atMs, readMs, attempts, pageCursor, ...(late !== undefined && { late }) }
+  publish(context, { purpose: 'sweep', items: [], day: { date, walk } })
 }
 
 function dayOf({ state }: StepContext, date: string): DayRecord {

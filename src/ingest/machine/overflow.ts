@@ -15,8 +15,9 @@ const PROOF_GUIDS = 8
  */
 export function overflows({ config, state }: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
   if (query.sinceCursor !== undefined) return page.hasMore === true || page.count >= config.pageSize
-  if (page.count === 0 || (page.nextCursor === null && page.count < config.pageSize)) return false
-  if (page.fresh.length > 0) return true
+  if (page.count === 0) return false
+  if (page.fresh.length > 0) return page.nextCursor !== null || page.count >= config.pageSize
+  if (page.nextCursor === null) return false
   if (query.toMs !== undefined || isFalling(page.times)) return false
   const { latestTimeMs } = state.head
   // One second may have more than a page. Where polls go by cursor it costs no fill of what is known.

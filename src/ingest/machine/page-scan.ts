@@ -162,10 +162,14 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   }
   const grown = withPage(scan, page)
   context.state.scan = grown
-  if (page.nextCursor === null) {
+  // A first page up to an item that was met has at least that one; where it has nothing else, the list ended there.
+  const isRest = scan.belowMs !== null && scan.pageCursor === null
+  const isEnd = isRest && page.count > 0 && grown.guids.size === scan.guids.size
+  if (page.nextCursor === null || isEnd) {
     const belowMs = restBelow(context, grown, scan, page)
     if (belowMs !== null) {
-      context.state.scan = { ...grown, belowMs, pageCursor: null, failures: 0 }
+      // Its pages are those of another list: a cursor may count from its beginning.
+      context.state.scan = { ...grown, belowMs, pageCursor: null, seenCursors: [], failures: 0 }
       return
     }
     const doubt = doubtAbout(context, grown, scan, page)
@@ -252,6 +256,8 @@ function restBelow(
  * while, and a page cursor that has waited may have expired: upstream answers both as it answers a range without items.
  */
 function doubtAbout(context: StepContext, scan: PageScan, before: PageScan, page: ReadPage): string | null {
+  if (before.belowMs !== null && before.pageCursor === null && page.count === 0)
+    return 'the list does not go on where its last page was full'
   if (isAstray(scan)) return 'the scan did not meet the items of the poll that it completes'
   if (isBehindPoll(scan)) return 'the list has less than half of what a poll has shown of the range'
   if (hasWaited(context, before) && page.count === 0)

@@ -4,8 +4,8 @@
  */
 import { backoffMs } from '../../core/backoff.ts'
 import type { DayWalk } from '../../core/calendar/day-record.ts'
-import { MINUTE_MS } from '../../core/durations.ts'
-import { type ClockSetBack, ledgerSetBack } from '../../governor/quota/time-buckets.ts'
+import { HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
+import { ledgerSetBack } from '../../governor/quota/time-buckets.ts'
 import type { GoodPoll, Head } from '../writer-state/head.ts'
 import type { WriterState } from '../writer-state/rows.ts'
 import { advisedUntilMs, onProxied, refund } from './failure.ts'
@@ -34,6 +34,8 @@ import { initialState, UNTAUGHT } from './state.ts'
 const BROKEN = { baseMs: 1000, factor: 2, maxMs: 5 * 60_000, jitter: 0.1 }
 /** How long a leader that was ordered to step down leaves the lead to others: one that has just started joins within that. */
 const STAND_BACK_MS = 10_000
+/** A clock that is further from `Date` is wrong. */
+const WRONG_MS = HOUR_MS
 /** Smaller corrections of the clock are normal and ignored, ms. */
 const SMALLEST_STEP_BACK_MS = 1000
 
@@ -86,18 +88,17 @@ const takeOver: Cell<'claimed'> = (context, { writer, sinceMs }) => {
   // The clock of the process before this one may have been ahead of ours.
   const backMs = Math.max(0, (head.lastSpendMs ?? 0) - context.nowMs)
   const headNow = backMs < SMALLEST_STEP_BACK_MS ? head : withTimesBack(head, backMs)
-  const clock = { nowMs: context.nowMs, backMs: Math.max(...ledger.keys()) - context.nowMs }
-  const ledgerNow = ledgerSetBack(ledger, clock)
   const untilMs = advisedUntilMs(headNow.refusedUntilMs, context.nowMs)
   const claimed = {
     head: headNow,
-    ...{ ledger: ledgerNow, profile: head.profile ?? UNTAUGHT, ...lastGoodOf(context, head) },
+    ...{ ledger, profile: head.profile ?? UNTAUGHT, ...lastGoodOf(context, head) },
     plan: { ...context.state.plan, intervalMs: head.lastGood?.plannedMs ?? 0 },
     blockedUntilMs: Math.max(context.state.blockedUntilMs, untilMs),
     ...(untilMs > context.nowMs && { upstream: 'throttled' as const }),
   }
   context.state = { ...context.state, name: 'catching-up', ...claimed }
-  if (headNow !== head || ledgerNow !== ledger) storeTimesBack(context, clock)
+  if (headNow !== head) storeTimesBack(context)
+  setUnitsBack(context, head.lastSpendMs ?? 0, head.lastGood?.skewMs ?? 0)
   context.actions.push({ type: 'await-replica', sequence: writer.head.sequence })
 }
 
@@ -316,11 +317,10 @@ export const transitions: Record<StateName, Row> = {
 function atTime(state: IngestState, nowMs: number): IngestState {
   const backMs = Math.max(0, state.lastSeenMs - nowMs)
   if (backMs < SMALLEST_STEP_BACK_MS) return { ...state, lastSeenMs: Math.max(state.lastSeenMs, nowMs) }
-  const { head, scan, newest, hasDate, ledger, cursorSeen, failingSinceMs, failedChecks } = state
+  const { head, scan, newest, hasDate, cursorSeen, failingSinceMs, failedChecks } = state
   return {
     ...state,
     lastSeenMs: nowMs,
-    ledger: ledgerSetBack(ledger, { nowMs, backMs }),
     nextPollMs: state.nextPollMs - backMs,
     blockedUntilMs: state.blockedUntilMs - backMs,
     backfillRetryMs: state.backfillRetryMs - backMs,
@@ -358,9 +358,25 @@ function withTimesBack(head: Head, backMs: number): Head {
 }
 
 /** Stores the times that were set back: the next process cannot tell that they were set by another clock. */
-function storeTimesBack(context: StepContext, clock: ClockSetBack): void {
+function storeTimesBack(context: StepContext): void {
   const { openGaps, sweep, days, round, refusedUntilMs } = context.state.head
-  enqueue(context, 'poll', { events: [], head: { openGaps, sweep, days, round, refusedUntilMs }, clock })
+  enqueue(context, 'poll', { events: [], head: { openGaps, sweep, days, round, refusedUntilMs } })
+}
+
+/**
+ * Sets back what was counted in the ledger by a clock that was fast and is put right, and stores that: it would count until
+ * its wrong time. `seenMs`: the last time by that clock; `skewMs`: upstream's `Date` minus it. Not where our clock is set to
+ * before the time that `Date` had shown: then it goes wrong, and units that were set back would leave the week too early.
+ */
+function setUnitsBack(context: StepContext, seenMs: number, skewMs: number): void {
+  const { state, nowMs } = context
+  const isPutRight = nowMs < seenMs && nowMs >= seenMs + skewMs - WRONG_MS
+  if (!isPutRight || skewMs > -WRONG_MS) return
+  const clock = { nowMs, backMs: -skewMs }
+  const ledger = ledgerSetBack(state.ledger, clock)
+  if (ledger === state.ledger) return
+  state.ledger = ledger
+  enqueue(context, 'poll', { events: [], clock })
 }
 
 function walkBack(walk: DayWalk, backMs: number): DayWalk {
@@ -376,12 +392,8 @@ export function step(
   config: IngestConfig,
 ): { state: IngestState; actions: PollerAction[] } {
   const context: StepContext = { state: atTime(state, input.nowMs), actions: [], config, nowMs: input.nowMs }
-  const { nowMs } = input
-  const isLeading = transitions[state.name] === leading
-  // Quota units of a time that has not come would count until then.
-  if (isLeading && context.state.ledger !== state.ledger) {
-    storeTimesBack(context, { nowMs, backMs: state.lastSeenMs - nowMs })
-  }
+  const isInformed = transitions[state.name] === leading || state.name === 'catching-up'
+  if (isInformed) setUnitsBack(context, state.lastSeenMs, state.skewMs)
   const cell = transitions[state.name][input.type] as Cell<InputType>
   cell(context, input)
   return { state: context.state, actions: context.actions }

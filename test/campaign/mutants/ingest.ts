@@ -243,8 +243,8 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'late-day-believed',
     file: machine('daily-reconciliation'),
-    before: 'if (range === null || !hasFoundLate(scan)) {',
-    after: 'if (range === null || hasFoundLate(scan) || true) {',
+    before: 'if (range === null || late === null || late.items < LATE_ITEMS) {',
+    after: 'if (range === null || late === null || late.items >= 0) {',
     breaks: 'A day whose list has items late is complete once a reading finds hardly any.',
     killedBy: {
       file: 'test/ingest/days-read-again.test.ts',
@@ -255,8 +255,8 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'units-left-in-the-future',
     file: 'src/governor/quota/time-buckets.ts',
-    before: 'const atMs = isToCome(bucketMs) ? Math.min(spentMs, present) : bucketMs',
-    after: 'const atMs = isToCome(bucketMs) ? Math.max(spentMs, bucketMs) : bucketMs',
+    before: 'const atMs = isToCome(bucketMs) ? placeMs : bucketMs',
+    after: 'const atMs = isToCome(bucketMs) ? Math.max(placeMs, bucketMs) : bucketMs',
     breaks: 'A clock that is put right leaves no unit counted in the future.',
     killedBy: { file: 'test/ingest/clock-set-back.test.ts', title: 'and polls go on at their pace: $when' },
   },
