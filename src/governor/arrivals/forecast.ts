@@ -4,7 +4,7 @@
  */
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { closedDayShape, createBusinessDays, type DayShape, segmentAt, truncatedShape } from './day-shape.ts'
-import { dayFactor, type LondonDay, londonDayOf, momentOfDay, secondOfDay } from './london-day.ts'
+import { dayFactor, daySeen, type LondonDay, londonDayOf, momentOfDay, secondOfDay } from './london-day.ts'
 import type { Profile } from './profile.ts'
 
 /** One day of a forecast: the rates are those of `shape` times `factor`. */
@@ -39,8 +39,8 @@ export function createForecaster(calendar: Calendar): Forecaster {
     const open = businessDayShape(profile)
     const closed = closedDayShape(profile)
     const days: ForecastDay[] = []
-    let day = londonDayOf(calendar, fromMs)
-    for (; day.startMs < toMs; day = londonDayOf(calendar, day.endMs)) {
+    let day = daySeen(profile, londonDayOf(calendar, fromMs))
+    for (; day.startMs < toMs; day = daySeen(profile, londonDayOf(calendar, day.endMs))) {
       const factor = day.isOpen ? dayFactor(profile, day) : 1
       const usual = day.isOpen ? open : closed
       const shape = day.isOpen && calendar.isHalfDay(day.date) ? truncatedShape(open, day.releaseEndS) : usual

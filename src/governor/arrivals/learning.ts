@@ -5,7 +5,7 @@
  */
 import type { Calendar } from '../../core/calendar/calendar.ts'
 import { DAY_MS } from '../../core/durations.ts'
-import { dayFactor, type LondonDay, londonDayOf, meanOf, secondOfDay } from './london-day.ts'
+import { dayFactor, daySeen, type LondonDay, londonDayOf, meanOf, secondOfDay } from './london-day.ts'
 import {
   type Belief,
   BURST_ITEMS,
@@ -34,6 +34,9 @@ const NEW_BURST_ITEMS = 20
 const NEW_BURST_FACTOR = 3
 /** Initial weight of a new burst minute, in days of its slot's rate. */
 const NEW_BURST_DAYS = 0.5
+/** A holiday has hardly any items: so many between two polls show that it is none. Never on a weekend. */
+const OPEN_ITEMS = 20
+const WEEKDAYS = 5
 /** Observations needed to conclude that the plan shows items late. */
 const LAGS_KEPT = 15
 /** Lags below this come from polling itself. */
@@ -69,8 +72,12 @@ export function learn(profile: Profile, calendar: Calendar, observation: Observa
   const lagMs = lagOf(profile)
   const arrivals = observation.timesMs.map((timeMs) => Math.min(toMs - 1, Math.max(fromMs, timeMs + lagMs)))
   let learned = profile
-  for (let day = londonDayOf(calendar, fromMs); day.startMs < toMs; day = londonDayOf(calendar, day.endMs)) {
-    const inside = arrivals.filter((ms) => ms >= day.startMs && ms < day.endMs)
+  let found = londonDayOf(calendar, fromMs)
+  for (; found.startMs < toMs; found = londonDayOf(calendar, found.endMs)) {
+    const { startMs, endMs } = found
+    const inside = arrivals.filter((ms) => ms >= startMs && ms < endMs)
+    if (isOpenAfterAll(found, inside.length)) learned = { ...learned, openDate: found.date }
+    const day = daySeen(learned, found)
     const fromS = secondOfDay(day, Math.max(fromMs, day.startMs))
     const toS = toMs >= day.endMs ? 86_400 : secondOfDay(day, toMs)
     const part = { day, fromS, toS, seconds: inside.map((ms) => secondOfDay(day, ms)) }
@@ -79,6 +86,11 @@ export function learn(profile: Profile, calendar: Calendar, observation: Observa
       : { ...learned, closed: updated(learned.closed, inside.length, (toS - fromS) / 86_400, 1) }
   }
   return { ...learned, lagsMs: lagsAfter(profile.lagsMs, observation), learntToMs: toMs }
+}
+
+/** True for a weekday that the calendar calls closed, where so many items came at once that the calendar is wrong. */
+function isOpenAfterAll({ isOpen, weekday }: LondonDay, items: number): boolean {
+  return !isOpen && weekday < WEEKDAYS && items >= OPEN_ITEMS
 }
 
 /** Delay from an item's timestamp to its visibility, ms; 0 unless most of the latest polls show a minute or more. */

@@ -46,6 +46,11 @@ export function londonDayOf(calendar: Calendar, ms: number): LondonDay {
   }
 }
 
+/** The day, open where arrivals have shown that it is, whatever the calendar says. */
+export function daySeen({ openDate }: Pick<Profile, 'openDate'>, day: LondonDay): LondonDay {
+  return day.date === openDate ? { ...day, isOpen: true } : day
+}
+
 /** Seconds since London's midnight by the wall clock, with fractions. */
 export function secondOfDay({ startMs, endMs }: Pick<LondonDay, 'startMs' | 'endMs'>, ms: number): number {
   const elapsedMs = ms - startMs

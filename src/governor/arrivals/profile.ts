@@ -46,6 +46,8 @@ export interface Profile {
   sharp: readonly BurstMinute[]
   /** A whole closed day. */
   closed: Belief
+  /** The last weekday that the calendar calls closed and on which so many items came that the market is open; absent: none. */
+  openDate?: string
   /** Factors of the business days, Monday to Friday. */
   weekdays: readonly Belief[]
   /** Factor of the month's first business day. */

@@ -298,7 +298,7 @@ function refusedSince(head: Head, cleanMs: number): number {
 
 /** Publishes the new items of a poll, or starts a fill where the page has not all of them. */
 function takeItems(context: StepContext, polled: Polled): void {
-  const { query, page, pageCursor, startMs, lastCleanMs, coveredToMs, hasOtherClock } = polled
+  const { query, page, pageCursor, startedMs, startMs, lastCleanMs, coveredToMs, hasOtherClock } = polled
   const { head } = context.state
   if (query.sinceCursor !== undefined) context.state.refusedInARow = 0
   const cursor = pageCursor ?? head.cursor
@@ -306,7 +306,10 @@ function takeItems(context: StepContext, polled: Polled): void {
   const isKnown = isKnownOverflow(context, query, page)
   const overflowed = overflows(context, query, page) && !isKnown
   const observed = { fromMs: lastCleanMs, toMs: startMs, items: page.fresh, overflowed }
+  const { openDate } = context.state.profile
   const unread = hasOtherClock ? null : learnFromPoll(context, observed)
+  // The next poll was planned for a day without news.
+  if (context.state.profile.openDate !== openDate) correctNextPoll(context, startedMs)
   const first: NonNullable<PollerCommit['head']> = {
     ...(pageCursor !== null &&
       headOfCursor(pageCursor, page, isCursorAhead(context) ? null : head.cursorTimeMs)),
