@@ -12,9 +12,9 @@ const SEVEN = Date.parse('2026-01-12T07:00:00Z')
 const OFF_MS = 10 * DAY
 
 /** A world of business days whose host is fast until Wednesday evening. */
-function fastWorld(offMs = OFF_MS): World {
+function fastWorld(offMs = OFF_MS, dateOffMs = 0): World {
   const items = [0, 1, 2, 3].flatMap((day) => burst(`d${day}`, SEVEN + day * DAY, 10 * HOUR, 60))
-  const options = { items, clockOffMs: offMs, isShared: false }
+  const options = { items, clockOffMs: offMs, dateOffMs, isShared: false }
   const world = new World({ ...plans.lite, seed: 1, startMs: SEVEN - HOUR, ...options })
   world.run(SEVEN + 2 * DAY + 13 * HOUR)
   world.options.clockOffMs = 0
@@ -85,5 +85,15 @@ describe('our clock is right, and only for minutes set back by a month', () => {
     expect(
       counted.flatMap(([, units]) => Object.values(units)).reduce((sum, n) => sum + n, 0),
     ).toBeGreaterThanOrEqual(before)
+  })
+
+  it('and also where upstream sends a Date that is days slow, and items have shown that ours is right', () => {
+    const world = fastWorld(0, -4 * DAY)
+    const bucketsBefore = [...world.store.ledger.keys()]
+    world.options.clockOffMs = -20 * HOUR
+    world.run(world.nowMs + 30 * MINUTE)
+    world.options.clockOffMs = 0
+    world.run(world.nowMs + 30 * MINUTE)
+    expect([...world.store.ledger.keys()]).toEqual(expect.arrayContaining(bucketsBefore))
   })
 })

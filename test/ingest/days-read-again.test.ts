@@ -156,3 +156,22 @@ it('items that an open gap covers are not late', () => {
   )
   expect(firstPages).toHaveLength(1)
 })
+
+it('a day that cannot be paid again keeps what was found late: for a reading that is ordered one more is enough', () => {
+  const busy = [0, 1, 2, 3].flatMap((day) =>
+    Array.from({ length: 1900 }, (_, number): FreeItem => {
+      const timeMs = SEVEN + day * DAY + number * 20 * SECOND
+      const guid = `busy-${day}-${number}`
+      const fromMs = timeMs + (number % 10 === 0 ? 5 * HOUR : 300)
+      return { guid, timeMs, content: guid, fromMs, toMs: Number.POSITIVE_INFINITY }
+    }),
+  )
+  const { world } = worldWith(busy, { ...plans.lite })
+  const walkOf = (date: string) => world.store.head.days.find((day) => day.date === date)?.walk
+  world.run(SEVEN + 4 * DAY)
+  const unpaid = ['2026-01-06', '2026-01-07', '2026-01-08', '2026-01-09']
+    .map(walkOf)
+    .filter((walk) => walk?.state === 'unpaid')
+  expect(unpaid.length).toBeGreaterThan(0)
+  for (const walk of unpaid) expect(walk?.late?.items).toBe(2)
+})

@@ -1,4 +1,4 @@
-/** Tests that a gap is not given up for a page cursor that a long stop has made useless. */
+/** Tests the gaps of stops of days and weeks: read day by day, and not given up for a page cursor that is useless by then. */
 import { expect, it } from 'vitest'
 import { seededChance } from '../../src/core/chance.ts'
 import { plans } from '../../src/core/plans.ts'
@@ -47,3 +47,32 @@ it.each(['free', 'lite'] as const)(
     expect(world.openGaps).toEqual([])
   },
 )
+
+it('a gap of a weekend that is read day by day is filled, although the items of its poll lie in one of these days', () => {
+  const friday = SEVEN + 3 * DAY
+  const items: FreeItem[] = [0, 1, 2, 3, 6].flatMap((day) =>
+    Array.from({ length: 120 }, (_, number) => {
+      const timeMs = SEVEN + day * DAY + number * 5 * MINUTE
+      const guid = `${day}-${number}`
+      return { guid, timeMs, content: guid, fromMs: timeMs + 300, toMs: Number.POSITIVE_INFINITY }
+    }),
+  )
+  const honest = new FreeUpstream(items, {}, seededChance(1))
+  const [stopMs, backMs] = [friday + 2 * HOUR, friday + 3 * DAY - HOUR / 2]
+  const world: World = new World({
+    ...{ ...plans.lite, seed: 1, startMs: SEVEN - HOUR, items: [] },
+    fails: ({ fromMs }, _requests, nowMs) =>
+      fromMs !== undefined && nowMs > backMs && nowMs < backMs + 10 * MINUTE
+        ? classifyStatus(500, null, '')
+        : undefined,
+    strange: (_page, query) => honest.page(query, world.nowMs),
+  })
+  world.run(stopMs)
+  world.stop()
+  world.run(backMs)
+  world.start()
+  world.run(backMs + MINUTE)
+  expect(world.openGaps).toHaveLength(1)
+  world.run(backMs + 2 * HOUR)
+  expect(world.openGaps).toEqual([])
+})

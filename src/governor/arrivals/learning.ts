@@ -36,6 +36,8 @@ const NEW_BURST_FACTOR = 3
 const NEW_BURST_DAYS = 0.5
 /** A holiday has hardly any items: so many between two polls show that it is none. Never on a weekend. */
 const OPEN_ITEMS = 20
+/** Items older than their observation by more are amended, listed late, or of before an outage: they open no day. */
+const NEW_MS = 60_000
 const WEEKDAYS = 5
 /** Observations needed to conclude that the plan shows items late. */
 const LAGS_KEPT = 15
@@ -76,7 +78,10 @@ export function learn(profile: Profile, calendar: Calendar, observation: Observa
   for (; found.startMs < toMs; found = londonDayOf(calendar, found.endMs)) {
     const { startMs, endMs } = found
     const inside = arrivals.filter((ms) => ms >= startMs && ms < endMs)
-    if (isOpenAfterAll(found, inside.length)) learned = { ...learned, openDate: found.date }
+    const ofDay = observation.timesMs.filter(
+      (ms) => ms >= startMs && ms < endMs && ms + lagMs >= fromMs - NEW_MS,
+    )
+    if (isOpenAfterAll(found, ofDay.length)) learned = { ...learned, openDate: found.date }
     const day = daySeen(learned, found)
     const fromS = secondOfDay(day, Math.max(fromMs, day.startMs))
     const toS = toMs >= day.endMs ? 86_400 : secondOfDay(day, toMs)

@@ -15,7 +15,7 @@ import {
   type LateItems,
   withDay,
 } from '../../core/calendar/day-record.ts'
-import { BUSINESS_DAYS_A_WEEK, DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import { londonDayOf } from '../../governor/arrivals/london-day.ts'
 import { reconciliationUnits } from '../../governor/schedule/daily-reconciliation.ts'
 import { timesOf } from '../writer-state/head.ts'
@@ -126,14 +126,13 @@ export function dayAfterReading(context: StepContext, scan: PageScan): DayWalk {
   if (range === null || late === null || late.items < LATE_ITEMS) {
     return { ...read, state: 'whole', atMs: nowMs, ...(isOrdered && { retryMs: nowMs }) }
   }
-  // The first readings of the days after this one must be paid too.
-  const units = BUSINESS_DAYS_A_WEEK * range.units
-  const isAffordable = config.pacing.mayReconcile(state.ledger, nowMs, units)
-  if (!isAffordable && !isOrdered) return { ...read, state: 'unpaid', atMs: nowMs }
+  // The next day's first reading must be paid too; those of a week before pay for later ones as they leave the week.
+  const isAffordable = config.pacing.mayReconcile(state.ledger, nowMs, 2 * range.units)
   const overMs = surePresentMs(context) - (config.calendar.releaseWindow(date)?.toMs ?? 0)
   const waitMs = Math.min(Math.max(HOUR_MS, late.ageMs - overMs), LONGEST_WAIT_MS)
-  // One item is enough for the reading after the next one.
+  // One item is enough for the reading after the next one, also where an operator orders that.
   const again = { late: { ...late, items: LATE_ITEMS - 1 } }
+  if (!isAffordable && !isOrdered) return { ...read, ...again, state: 'unpaid', atMs: nowMs }
   return { ...read, ...again, state: 'owed', atMs: isOrdered ? nowMs : nowMs + waitMs }
 }
 

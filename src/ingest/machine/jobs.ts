@@ -144,8 +144,8 @@ function startDueScan(context: StepContext): boolean {
   const gap = openGaps.find((open) => nowMs >= open.retryAtMs)
   if (gap !== undefined) {
     const range = rangeOf(gap)
-    // A page to go on with is one behind those items, and a day before the last one of the gap has none of them.
-    const isWhole = gap.next === undefined && range.toMs === timesOf(gap).toMs
+    // A page to go on with is one behind those items, and a day of a longer gap has not all of them.
+    const isWhole = gap.next === undefined && gap.doneToMs === undefined && range.toMs === timesOf(gap).toMs
     const proof = isWhole ? (gap.proof ?? []) : []
     return start({ kind: 'gap_retry', gapId: gap.id, cause: gap.cause, ...range, ...gap.next, proof })
   }

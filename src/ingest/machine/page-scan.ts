@@ -248,7 +248,9 @@ function restBelow(
 ): number | null {
   if (count < config.pageSize || after.guids.size === before.guids.size || !isFalling(times)) return null
   const oldestMs = Math.min(...times)
-  return oldestMs < after.fromMs ? null : oldestMs
+  // The end may be exclusive. A page of two seconds would be the same one again.
+  const isSparse = 2 * times.filter((timeMs) => timeMs <= oldestMs + 1000).length < count
+  return oldestMs < after.fromMs ? null : isSparse ? oldestMs + 1000 : oldestMs
 }
 
 /**

@@ -15,7 +15,7 @@ import { planNextPoll, situationOf } from './next-poll.ts'
 import { obey } from './orders.ts'
 import { answerScan, wakeScan } from './page-scan.ts'
 import { answerPoll } from './poll.ts'
-import { clocksOf, observeClock, sightingsOf } from './present.ts'
+import { clocksOf, observeClock, shownClock, sightingsOf } from './present.ts'
 import { enqueue } from './publish.ts'
 import { compareQuota } from './quota-drift.ts'
 import { keepBackfillPage } from './scan-end.ts'
@@ -371,7 +371,7 @@ function storeTimesBack(context: StepContext): void {
 function setUnitsBack(context: StepContext, seenMs: number, skewMs: number): void {
   const { state, nowMs } = context
   const isPutRight = nowMs < seenMs && nowMs >= seenMs + skewMs - WRONG_MS
-  if (!isPutRight || skewMs > -WRONG_MS) return
+  if (!isPutRight || skewMs > -WRONG_MS || shownClock(state) === 'ours') return
   const clock = { nowMs, backMs: -skewMs }
   const ledger = ledgerSetBack(state.ledger, clock)
   if (ledger === state.ledger) return

@@ -127,3 +127,15 @@ test('a profile never serialises to more than sixteen kilobytes', () => {
   expect(JSON.stringify(profile).length).toBeLessThan(16_000)
   expect(JSON.parse(JSON.stringify(profile))).toEqual(profile)
 })
+
+test('many new items open a weekday that the calendar calls closed; old ones that are shown there do not', () => {
+  const holiday = Date.parse('2026-05-25T06:00:00Z')
+  const shown = (timeMs: number) => {
+    const timesMs = Array.from({ length: 40 }, (_, item) => timeMs + item * 1000)
+    const observation = { fromMs: holiday, toMs: holiday + 5 * MINUTE_MS, timesMs, atLeast: false }
+    return learn(firstProfile(), calendar, observation).openDate
+  }
+  expect(shown(holiday + MINUTE_MS)).toBe('2026-05-25')
+  expect(shown(holiday - 3 * DAY_MS)).toBeUndefined()
+  expect(shown(holiday - 2 * 60 * MINUTE_MS)).toBeUndefined()
+})
