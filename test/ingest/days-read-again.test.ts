@@ -95,8 +95,9 @@ it.each(['lite', 'advanced'] as const)(
     const { world, missing } = worldWith(items, { ...plans[plan] })
     world.run(SEVEN + 2 * DAY)
     expect(missing()).toEqual([])
-    const { days } = world.store.head
-    expect(days.find(({ date }) => date === '2026-01-06')?.walk).not.toHaveProperty('retryMs')
+    const { walk } = world.store.head.days.find(({ date }) => date === '2026-01-06') ?? {}
+    expect(walk).toMatchObject({ state: 'whole' })
+    expect(walk).not.toHaveProperty('retryMs')
   },
 )
 

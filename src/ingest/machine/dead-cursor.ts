@@ -58,12 +58,16 @@ function listedToMs({ state }: StepContext): number | null {
   return cursorTimeMs === null ? null : Math.max(cursorTimeMs, state.cursorSeen?.toMs ?? 0)
 }
 
-/** Items that every poll lists again, behind a cursor that is kept, do not show that it leads to new ones. */
+/**
+ * Notes a good answer: when polls by cursor last listed anything new, and that a poll by date is answered again. Items that every
+ * poll lists again, behind a cursor that is kept, do not show that it leads to new ones.
+ */
 export function noteSeen(context: StepContext, query: UpstreamListQuery, page: ReadPage): void {
   const { cursorSeen } = context.state
   // A clock may have been ahead when they were listed.
   const beforeMs = Math.min(cursorSeen?.toMs ?? 0, latestPresentMs(context))
   const isByDate = query.sinceCursor === undefined
+  if (isByDate) context.state.failedChecks = { inARow: 0, againMs: 0 }
   const toMs = isByDate ? beforeMs : Math.max(beforeMs, ...plausibleTimes(context, page))
   const isSeen = isByDate || toMs > beforeMs || page.fresh.length + page.rejected.length > 0
   context.state.cursorSeen = { atMs: isSeen ? context.nowMs : (cursorSeen?.atMs ?? context.nowMs), toMs }

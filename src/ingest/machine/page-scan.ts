@@ -162,9 +162,8 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   }
   const grown = withPage(scan, page)
   context.state.scan = grown
-  // A first page up to an item that was met has at least that one; where it has nothing else, the list ended there.
-  const isRest = scan.belowMs !== null && scan.pageCursor === null
-  const isEnd = isRest && page.count > 0 && grown.guids.size === scan.guids.size
+  // It has at least the item that it was asked up to; where it has nothing else, the list ended there.
+  const isEnd = isFirstOfRest(scan) && page.count > 0 && grown.guids.size === scan.guids.size
   if (page.nextCursor === null || isEnd) {
     const belowMs = restBelow(context, grown, scan, page)
     if (belowMs !== null) {
@@ -237,8 +236,8 @@ function isInRange({ fromMs, toMs }: PageScan, timeMs: number): boolean {
 }
 
 /**
- * The time of the oldest item of a last page that is full, newest first: its list may have been cut off there, so what is older
- * is asked for by date. Null where the page has nothing that the scan had not met, or one second only.
+ * The time, or a second later, of the oldest item of a last page that is full, newest first: its list may have been cut off
+ * there, so what is older is asked for by date. Null where the page has nothing that the scan had not met, or one second only.
  */
 function restBelow(
   { config }: StepContext,
@@ -253,13 +252,17 @@ function restBelow(
   return oldestMs < after.fromMs ? null : isSparse ? oldestMs + 1000 : oldestMs
 }
 
+/** True where the page that was asked for is the first one of what may lie behind a full last page. */
+function isFirstOfRest({ belowMs, pageCursor }: PageScan): boolean {
+  return belowMs !== null && pageCursor === null
+}
+
 /**
  * Why the last page does not show that the scan has read its range to the end; null where it does. The list may be empty for a
  * while, and a page cursor that has waited may have expired: upstream answers both as it answers a range without items.
  */
 function doubtAbout(context: StepContext, scan: PageScan, before: PageScan, page: ReadPage): string | null {
-  if (before.belowMs !== null && before.pageCursor === null && page.count === 0)
-    return 'the list does not go on where its last page was full'
+  if (isFirstOfRest(before) && page.count === 0) return 'the list does not go on where its last page was full'
   if (isAstray(scan)) return 'the scan did not meet the items of the poll that it completes'
   if (isBehindPoll(scan)) return 'the list has less than half of what a poll has shown of the range'
   if (hasWaited(context, before) && page.count === 0)

@@ -137,7 +137,6 @@ export function answerPoll(
   }
   const { state } = context
   const { lastGoodPollMs, sightingSkewMs } = state
-  if (query.sinceCursor === undefined) state.failedChecks = { inARow: 0, againMs: 0 }
   const isRecovery = state.upstream !== 'ok'
   unblock(context)
   state.lastGoodPollMs = context.nowMs

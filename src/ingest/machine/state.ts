@@ -98,7 +98,7 @@ export interface PageScan {
   fromMs: number
   /** null: up to the newest item. */
   toMs: number | null
-  /** The end of what is asked for once the pages have ended with a full one: its oldest item; null before. */
+  /** The end of what is asked for once the pages have ended with a full one: about its oldest item; null before. */
   belowMs: number | null
   /** The next page; null = the first one. */
   pageCursor: string | null
