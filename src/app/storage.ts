@@ -3,13 +3,13 @@
  * takes over committed events for readers: into the buffer of recent events and, on Kafka, into the archive.
  */
 import { createReader, type Reader } from '../archive/reading/reader.ts'
-import { RecentEvents } from '../archive/reading/recent-events.ts'
+import { FEW_RECENT_EVENTS, MANY_RECENT_EVENTS, RecentEvents } from '../archive/reading/recent-events.ts'
 import { createSearchSlices, type SearchSlices } from '../archive/reading/search-slices.ts'
 import { runPruner } from '../archive/replica/pruner.ts'
 import { Replicator } from '../archive/replica/replicator.ts'
 import { noteRetention, runRetention } from '../log-embedded/retention.ts'
 import { KafkaCredentialFiles } from '../settings/kafka-credentials.ts'
-import type { StartContext } from './context.ts'
+import { hasRole, type StartContext } from './context.ts'
 import { type OpenedLog, openLog } from './open-log.ts'
 
 /** The log with everything that reads it. */
@@ -50,7 +50,8 @@ export async function openStorage(
     context.stack,
   )
   const { archive, shared } = opened
-  const recentEvents = new RecentEvents(archive.latest)
+  const bounds = hasRole(context, 'api', 'feed', 'webhooks') ? MANY_RECENT_EVENTS : FEW_RECENT_EVENTS
+  const recentEvents = new RecentEvents(archive.latest, bounds)
   const replicator = new Replicator({ ...opened, recentEvents, clock, logger })
   const searchSlices = createSearchSlices(clock)
   const reader = createReader(archive, recentEvents, clock, replicator.replica, searchSlices)

@@ -5,9 +5,20 @@
 import { BridgeError } from '../../errors.ts'
 import type { StoredEvent } from '../store/stored.ts'
 
-const CAPACITY = 20_000
-/** Bound on the JSON held: 20,000 usual items are 30 MB, and one item may have half a megabyte. */
-const MAX_BYTES = 64 * 1024 * 1024
+/** How much is held at most. */
+export interface RecentEventsBounds {
+  capacity: number
+  /** Of JSON: one item may have half a megabyte. */
+  maxBytes: number
+}
+
+/** Where readers come for events: 20,000 usual items are 30 MB. */
+export const MANY_RECENT_EVENTS: RecentEventsBounds = { capacity: 20_000, maxBytes: 64 * 1024 * 1024 }
+/**
+ * Where nobody reads events, as on a node that only polls: its C heap stayed 40 MB larger with many, since they lie between what
+ * a burst leaves behind.
+ */
+export const FEW_RECENT_EVENTS: RecentEventsBounds = { capacity: 100, maxBytes: 1024 * 1024 }
 
 interface Waiter {
   sequence: number
@@ -25,7 +36,7 @@ export class RecentEvents {
   #bytes = 0
 
   /** Empty; the next event is the one after `latest`. */
-  constructor(latest: number, bounds = { capacity: CAPACITY, maxBytes: MAX_BYTES }) {
+  constructor(latest: number, bounds: RecentEventsBounds = MANY_RECENT_EVENTS) {
     this.#capacity = bounds.capacity
     this.#maxBytes = bounds.maxBytes
     this.#ring = new Array(bounds.capacity)
