@@ -18,8 +18,16 @@ const LONGEST_INTERVAL_MS = 6 * HOUR_MS
 const CLOSED_HOUR = 0.5
 /** Share of the week's pace that is kept even where few units are left now; more come back bucket by bucket. */
 const LEAST_PACE = 0.45
-/** Share of a day's polls beyond the √ rule that is reserved for rounding; the rest is not scheduled. */
-const ROUNDING_SHARE = 0.5
+/**
+ * That takes at most so many times the polls that the units left a day from now and later pay beside the fills: otherwise a week
+ * with little slack, as one in which clocks go forward, is out of units in the middle of a burst.
+ */
+const LEAST_PACE_SHARE = 1.5
+/**
+ * Share of a day's polls beyond the √ rule that is reserved for rounding; the rest is not scheduled. With 0.5 items of usual days
+ * on `free` are a tenth less late, and a first week runs out of units.
+ */
+const ROUNDING_SHARE = 0.75
 /** Horizons at which a rolling quota must suffice, besides the ends of the expected bursts. */
 const HORIZONS_MS = [
   ...[1, 3, 6].map((hours) => hours * HOUR_MS),
@@ -91,7 +99,10 @@ export function planInput(quota: PlannedQuota, forecaster: Forecaster, situation
   const fills = scaledFills(expectedFills(forecast, quota.pageSize), spent, nowMs)
   const budgets = budgetsOf(quota, forecast, fills, spent, situation)
   const maxPerSecond = SECOND_MS / quota.shortestMs
-  const leastPace = LEAST_PACE * paceOf(forecast, [budgets.week], maxPerSecond)
+  const leastPace = Math.min(
+    LEAST_PACE * paceOf(forecast, [budgets.week], maxPerSecond),
+    LEAST_PACE_SHARE * paceOf(forecast, budgets.beyondFills, maxPerSecond),
+  )
   return { forecast, pace: Math.max(paceOf(forecast, budgets.all, maxPerSecond), leastPace) }
 }
 
@@ -123,14 +134,24 @@ export function pollsWithin(quota: PlannedQuota, { forecast, pace }: PlanInput, 
   return pollsScheduled(byRule, openDays(forecast, untilMs))
 }
 
-/** The budgets that polls must keep to, and that of the whole week, for which no bucket need come back late. */
+/** What polls may spend. */
+interface PollBudgets {
+  /** Those that they must keep to. */
+  all: readonly Budget[]
+  /** That of the whole week, for which no bucket need come back late. */
+  week: Budget
+  /** All that is left beside the fills, a day from now and later. */
+  beyondFills: readonly Budget[]
+}
+
+/** Those budgets for a week from now on, or until a fixed week ends. */
 function budgetsOf(
   { weeklyQuota, quotaReset, reserved, ...quota }: PlannedQuota,
   forecast: Forecast,
   fills: readonly ExpectedFill[],
   spent: SpentBuckets,
   { ledger, nowMs, skewMs }: Situation,
-): { all: readonly Budget[]; week: Budget } {
+): PollBudgets {
   const weekItems = itemsUntil(forecast, forecast.toMs)
   const rescanUnits = rescansAWeek({ weeklyQuota, quotaReset, reserved, ...quota }, spent, nowMs)
   const largestBucket = spent.buckets.reduce((most, { units }) => Math.max(most, units), 0)
@@ -141,19 +162,22 @@ function budgetsOf(
   const usual = weeklyQuota - unitsBy(fills, Number.POSITIVE_INFINITY) - rescanUnits - reserve
   const days = forecast.days.filter(({ day }) => day.isOpen).length
   const roundingUnits = ROUNDING_SHARE * (usual - pollsByRule(usual, days))
+  const fillingUntil = (untilMs: number): number => {
+    const most = weeklyQuota * MOST_FILL_SHARE - countedAt(spent, untilMs).fills
+    return Math.max(0, Math.min(unitsBy(fills, untilMs + skewMs), most))
+  }
   const budget = (untilMs: number, units: number): Budget => {
     const upstreamMs = untilMs + skewMs
-    const counted = countedAt(spent, untilMs)
     const weekShare = itemsUntil(forecast, upstreamMs) / weekItems
-    const filling = Math.min(unitsBy(fills, upstreamMs), weeklyQuota * MOST_FILL_SHARE - counted.fills)
-    const rescanning = Math.min(rescanUnits * weekShare, weeklyQuota * reserved.rescans - counted.rescans)
-    const kept = Math.max(0, filling) + Math.max(0, rescanning) + roundingUnits * weekShare
+    const rescansLeft = weeklyQuota * reserved.rescans - countedAt(spent, untilMs).rescans
+    const rescanning = Math.max(0, Math.min(rescanUnits * weekShare, rescansLeft))
+    const kept = fillingUntil(untilMs) + rescanning + roundingUnits * weekShare
     return { untilMs: upstreamMs, polls: Math.max(0, units - kept) }
   }
   if (quotaReset !== 'rolling') {
     const { remaining, resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
     const week = budget(resetMs, remaining)
-    return { all: [week], week }
+    return { all: [week], week, beyondFills: [week] }
   }
   const horizonsMs = [
     ...HORIZONS_MS.map((horizonMs) => nowMs + horizonMs),
@@ -162,9 +186,15 @@ function budgetsOf(
   // Within the week the units that come back are known from the ledger; at its end the reserve must be left.
   const leftAt = (untilMs: number): number => weeklyQuota - countedAt(spent, untilMs).units
   const endMs = nowMs + WEEK_MS
+  const budgetBeyondFills = (untilMs: number): Budget => {
+    const upstreamMs = untilMs + skewMs
+    const units = leftAt(untilMs) - fillingUntil(untilMs)
+    return { untilMs: upstreamMs, polls: pollsByRule(units, openDays(forecast, upstreamMs)) }
+  }
   return {
     all: horizonsMs.map((untilMs) => budget(untilMs, leftAt(untilMs) - (untilMs < endMs ? 0 : reserve))),
     week: budget(endMs, leftAt(endMs) - weeklyQuota * ROLLING_RESERVE),
+    beyondFills: horizonsMs.filter((untilMs) => untilMs >= nowMs + DAY_MS).map(budgetBeyondFills),
   }
 }
 

@@ -3,7 +3,7 @@
  * upstream's `Date` disagree and either may be right, it reads the range of both.
  */
 import { isoMillis } from '../../core/dates.ts'
-import { DAY_MS } from '../../core/durations.ts'
+import { DAY_MS, WEEK_MS } from '../../core/durations.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { affordableBackfill } from '../../governor/schedule/backfill-budget.ts'
 import type { Backfill, FirstPage, Head, OpenGap, UnsureStart } from '../writer-state/head.ts'
@@ -42,8 +42,9 @@ interface FirstRead {
 }
 
 /**
- * Starts polling and the backfill, as far as half of the quota left pays for it. What is older still stays an open gap. Where
- * nothing more is paid for, the items of the answer are published inside of it.
+ * Starts polling and the backfill, as far as half of the quota left pays for it. What is older still stays an open gap, which is
+ * tried once those units have come back: the polls and fills of the first week need the other half. Where nothing more is paid
+ * for, the items of the answer are published inside of it.
  */
 export function takeFirstCursor(context: StepContext, answer: FirstAnswer): void {
   const { page, pageCursor, startMs: lastCleanPollMs } = answer
@@ -53,9 +54,8 @@ export function takeFirstCursor(context: StepContext, answer: FirstAnswer): void
   const head = { ...headOfCursor(pageCursor, page), lastCleanPollMs, ...read, firstPage }
   if (gaps.length === 0) return enqueue(context, 'poll', { events: [], head })
   const opening: OpenGap[] = []
-  for (const gap of gaps) {
-    opening.push({ ...newGap(context, 'outage', gap, opening), retryAtMs: context.nowMs + DAY_MS })
-  }
+  const retryAtMs = context.nowMs + (read.backfill === null ? DAY_MS : WEEK_MS)
+  for (const gap of gaps) opening.push({ ...newGap(context, 'outage', gap, opening), retryAtMs })
   const openGaps = [...context.state.head.openGaps, ...opening]
   const isInGap = (timeMs: number): boolean =>
     gaps.some(({ fromMs, toMs }) => timeMs >= fromMs && timeMs <= toMs)

@@ -62,14 +62,23 @@ export function postponeBackfill(
   openGapsFor(context, scan, leftOf(backfill), { head, waitMs, attempts: 0, isGoingOn: isOverBudget })
 }
 
-/** Tries the same re-scan later. After too many tries its range becomes an open gap. */
-export function postponeRescan(context: StepContext, scan: PageScan, retryMs: number): void {
+/**
+ * Tries the same re-scan later. After too many tries its range becomes an open gap; not for want of units, since polls have shown
+ * that range, and it counts as not reconciled.
+ */
+export function postponeRescan(
+  context: StepContext,
+  scan: PageScan,
+  retryMs: number,
+  isOverBudget: boolean,
+): void {
   const { fromMs, coveredToMs } = scan
   const { sweep, round } = context.state.head
   const isScheduled = scan.kind === 'scheduled_rescan'
   const attempts = ((isScheduled ? round : sweep)?.attempts ?? RESCAN_ATTEMPTS) + 1
   if (attempts >= RESCAN_ATTEMPTS) {
     const done = isScheduled ? { round: roundAfter(context, scan) } : sweepAfter(context, scan)
+    if (isOverBudget) return publish(context, { ...fetchedBy(scan), last: done })
     const waitMs = Math.max(retryMs, GAP_RETRY_MS * 2 ** (attempts - 1))
     return openGapsFor(context, scan, [{ fromMs, toMs: coveredToMs }], { head: done, waitMs, attempts })
   }

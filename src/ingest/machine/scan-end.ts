@@ -56,7 +56,7 @@ export function publishPostponed(
   switch (scan.kind) {
     case 'overlap_rescan':
     case 'scheduled_rescan':
-      return postponeRescan(context, scan, retryMs)
+      return postponeRescan(context, scan, retryMs, reason === OVER_BUDGET)
     case 'daily_reconciliation':
       return postponeDay(context, scan)
     case 'backfill':

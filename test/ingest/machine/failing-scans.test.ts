@@ -143,7 +143,7 @@ it('polls between the pages of a scan that fails spend no unit above the quota',
     ],
     fails: (query) => (isScan(query) ? { kind: 'server_error', status: 500 } : undefined),
   })
-  world.store.ledger.set(SEVEN - 72 * HOUR, { poll: plans.free.weeklyQuota - 30 })
+  world.store.ledger.set(SEVEN - 72 * HOUR, { poll: plans.free.weeklyQuota - 10 })
   world.run(SEVEN + 6 * HOUR)
   expect(world.unitsSpent()).toBe(plans.free.weeklyQuota)
 })
