@@ -16,6 +16,7 @@ import {
   type FindCaller,
   tokensLoading,
 } from '../http/auth.ts'
+import { RequestRate } from '../http/bounds/request-rate.ts'
 import { HttpProblem, retryLater } from '../http/problem.ts'
 import { readBody } from '../http/read-body.ts'
 import { type AnyRoute, type Call, type OpenCall, sendJson } from '../http/route.ts'
@@ -50,8 +51,16 @@ export interface SessionRoutesOptions {
   onLink?: () => void
 }
 
+/** Sessions and links that a token may begin, make or unlock a second, on average: each is an entry of the audit journal. */
+const CHANGES_A_SECOND = 1
+
+interface SessionParts extends SessionRoutesOptions {
+  changes: RequestRate
+}
+
 /** The routes. */
-export function sessionRoutes(options: SessionRoutesOptions): AnyRoute[] {
+export function sessionRoutes(given: SessionRoutesOptions): AnyRoute[] {
+  const options = { ...given, changes: new RequestRate(CHANGES_A_SECOND) }
   return [
     {
       method: 'POST',
@@ -112,15 +121,25 @@ export function sessionRoutes(options: SessionRoutesOptions): AnyRoute[] {
   ]
 }
 
+/** @throws HttpProblem `rate_limited` for a token that begins, makes or unlocks too many */
+function takeChange({ tokenId }: Caller, { changes, clock }: SessionParts): void {
+  const { isWithin, nextInMs } = changes.take(tokenId, clock.now())
+  if (isWithin) return
+  const detail = `this token begins more than ${CHANGES_A_SECOND} session or link a second`
+  const headers = { 'Retry-After': `${Math.max(1, Math.ceil(nextInMs / 1000))}` }
+  throw new HttpProblem('rate_limited', detail, { headers })
+}
+
 async function begin(
   { query, request, response, body, change }: OpenCall,
-  options: SessionRoutesOptions,
+  options: SessionParts,
 ): Promise<void> {
   refuseOtherOrigins(request)
   sessionCookie(request, '', 0)
   const shown = readBody(sessionRequest, body)
   const caller = credentialOf(request, shown, options)
   query.check()
+  takeChange(caller, options)
   // Last: a code that is refused for anything else stays good.
   if (shown.code !== undefined) tokenIdOf(options.sessions.links.take(shown.code))
   const { tokenId, tenant } = caller
@@ -170,13 +189,14 @@ function refusedLink(reason: NoTicket): HttpProblem {
 
 async function link(
   { query, request, response, body, caller, change }: Call,
-  options: SessionRoutesOptions,
+  options: SessionParts,
 ): Promise<void> {
   query.check()
   if (caller.session !== undefined) {
     throw new HttpProblem('forbidden', 'a session makes no links: send the token, or use bridge console')
   }
   const { seconds } = readBody(linkRequest, body)
+  takeChange(caller, options)
   const { tokenId, tenant } = caller
   const { ticket: code, expiresAtMs } = await change(
     caller,
@@ -205,7 +225,7 @@ async function end(call: Call, options: SessionRoutesOptions): Promise<void> {
 
 async function unlock(
   { query, request, response, body, caller, change }: Call,
-  options: SessionRoutesOptions,
+  options: SessionParts,
 ): Promise<void> {
   query.check()
   const { token } = readBody(unlockRequest, body)
@@ -216,6 +236,7 @@ async function unlock(
   if (typeof shown === 'string' || shown.tokenId !== tokenId) {
     throw new HttpProblem('forbidden', 'this is not the token of the session')
   }
+  takeChange(caller, options)
   const { tenant } = caller
   const locked = currentOf(caller)
   const session = await change(caller, { target: locked.id, tenant }, async () =>

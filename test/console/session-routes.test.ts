@@ -138,6 +138,20 @@ describe('signing in', () => {
     })
   })
 
+  test('is refused to a token that begins more than the audit journal should keep, and not to others', async () => {
+    const { token } = await deskToken()
+    const begin = () => send('POST', '/v1/sessions', { body: { token } })
+    const statuses: number[] = []
+    for (let nth = 0; nth < 25; nth++) statuses.push((await begin()).status)
+    expect(statuses).toEqual([...Array(20).fill(201), ...Array(5).fill(429)])
+    expect((await begin()).body.code).toBe('rate_limited')
+    const link = await send('POST', '/v1/sessions/links', { authorization: `Bearer ${token}`, body: {} })
+    expect(link.status).toBe(429)
+    await signIn()
+    await clock.advance(2000)
+    expect([(await begin()).status, (await begin()).status, (await begin()).status]).toEqual([201, 201, 429])
+  })
+
   test('over https gives a cookie of this host alone, over plain http none to another machine', async () => {
     const body = { token: ADMIN }
     const proxied = await send('POST', '/v1/sessions', { body, origin: 'https://bridge.example', ...SAME })
