@@ -6,7 +6,7 @@ self=$0
 [ ! -h "$self" ] || self=$(readlink -f "$self")
 here=${self%/*}
 # glibc then gives back what a burst took (docs/gotchas.md).
-export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX-1}" MALLOC_MMAP_THRESHOLD_="${MALLOC_MMAP_THRESHOLD_-131072}"
+export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX-1}" MALLOC_MMAP_THRESHOLD_="${MALLOC_MMAP_THRESHOLD_-32768}"
 # The demo shares somebody's own machine: so it takes less memory.
 if [ "${1-}" = demo ]; then
   exec "$here/node" --optimize-for-size "$here/../src/main.ts" "$@"

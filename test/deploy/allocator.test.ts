@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** Without both of them glibc keeps what a burst took. */
-const VARIABLES = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072' }
+const VARIABLES = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '32768' }
 
 /** The value that the text gives a variable, whether by default, as `NAME=value` or as a member. */
 function valueIn(text: string, name: string): string | undefined {

@@ -27,7 +27,7 @@ export interface SoakProcess {
 }
 
 /** As the launcher and the image of a release set it. */
-const ALLOCATOR = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072' }
+const ALLOCATOR = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '32768' }
 
 /**
  * Starts `bridge <args>` and waits for its ready line; its log is appended to `<name>.log`.
