@@ -18,6 +18,7 @@ import {
 } from '../http/auth.ts'
 import { RequestRate } from '../http/bounds/request-rate.ts'
 import { HttpProblem, retryLater } from '../http/problem.ts'
+import { rateLimited } from '../http/rate-limits.ts'
 import { readBody } from '../http/read-body.ts'
 import { type AnyRoute, type Call, type OpenCall, sendJson } from '../http/route.ts'
 import type { Clock } from '../lifecycle/clock.ts'
@@ -125,9 +126,7 @@ export function sessionRoutes(given: SessionRoutesOptions): AnyRoute[] {
 function takeChange({ tokenId }: Caller, { changes, clock }: SessionParts): void {
   const { isWithin, nextInMs } = changes.take(tokenId, clock.now())
   if (isWithin) return
-  const detail = `this token begins more than ${CHANGES_A_SECOND} session or link a second`
-  const headers = { 'Retry-After': `${Math.max(1, Math.ceil(nextInMs / 1000))}` }
-  throw new HttpProblem('rate_limited', detail, { headers })
+  throw rateLimited(`this token begins more than ${CHANGES_A_SECOND} session or link a second`, nextInMs)
 }
 
 async function begin(

@@ -76,11 +76,18 @@ export class RateLimits {
     if (isWithin) return headers
     this.#options.onRefused(cause)
     const detail = `${who} sends more than ${rate.burst / BURST_SECONDS} requests a second`
-    const retryAfter = `${Math.max(1, Math.ceil(nextInMs / 1000))}`
     // A connection that was refused from its first request on ends: of thousands, each would hold some kilobytes.
     const connection = socket.bytesWritten === 0 ? { Connection: 'close' } : {}
-    throw new HttpProblem('rate_limited', detail, {
-      headers: { ...headers, 'Retry-After': retryAfter, ...connection },
-    })
+    throw rateLimited(detail, nextInMs, { ...headers, ...connection })
   }
+}
+
+/** The 429 for a request that would be taken `nextInMs` later. */
+export function rateLimited(
+  detail: string,
+  nextInMs: number,
+  headers: Readonly<Record<string, string>> = {},
+): HttpProblem {
+  const retryAfter = `${Math.max(1, Math.ceil(nextInMs / 1000))}`
+  return new HttpProblem('rate_limited', detail, { headers: { ...headers, 'Retry-After': retryAfter } })
 }

@@ -144,6 +144,19 @@ interface PollBudgets {
   beyondFills: readonly Budget[]
 }
 
+/** A moment at which the quota must suffice. */
+interface Horizon {
+  /** By our clock, and by upstream's; ms since 1970. */
+  untilMs: number
+  upstreamMs: number
+  /** Units spent by now that still count then. */
+  counted: Omit<SpentBucket, 'backMs'>
+  /** Units that fills are expected to take by then. */
+  filling: number
+  /** Units of a rolling quota that are left then, if nothing is spent from now on. */
+  left: number
+}
+
 /** Those budgets for a week from now on, or until a fixed week ends. */
 function budgetsOf(
   { weeklyQuota, quotaReset, reserved, ...quota }: PlannedQuota,
@@ -162,39 +175,39 @@ function budgetsOf(
   const usual = weeklyQuota - unitsBy(fills, Number.POSITIVE_INFINITY) - rescanUnits - reserve
   const days = forecast.days.filter(({ day }) => day.isOpen).length
   const roundingUnits = ROUNDING_SHARE * (usual - pollsByRule(usual, days))
-  const fillingUntil = (untilMs: number): number => {
-    const most = weeklyQuota * MOST_FILL_SHARE - countedAt(spent, untilMs).fills
-    return Math.max(0, Math.min(unitsBy(fills, untilMs + skewMs), most))
-  }
-  const budget = (untilMs: number, units: number): Budget => {
+  const horizonAt = (untilMs: number): Horizon => {
     const upstreamMs = untilMs + skewMs
+    const counted = countedAt(spent, untilMs)
+    const filling = Math.min(unitsBy(fills, upstreamMs), weeklyQuota * MOST_FILL_SHARE - counted.fills)
+    return { untilMs, upstreamMs, counted, filling: Math.max(0, filling), left: weeklyQuota - counted.units }
+  }
+  const budget = ({ upstreamMs, counted, filling }: Horizon, units: number): Budget => {
     const weekShare = itemsUntil(forecast, upstreamMs) / weekItems
-    const rescansLeft = weeklyQuota * reserved.rescans - countedAt(spent, untilMs).rescans
-    const rescanning = Math.max(0, Math.min(rescanUnits * weekShare, rescansLeft))
-    const kept = fillingUntil(untilMs) + rescanning + roundingUnits * weekShare
+    const rescanning = Math.min(rescanUnits * weekShare, weeklyQuota * reserved.rescans - counted.rescans)
+    const kept = filling + Math.max(0, rescanning) + roundingUnits * weekShare
     return { untilMs: upstreamMs, polls: Math.max(0, units - kept) }
   }
   if (quotaReset !== 'rolling') {
     const { remaining, resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
-    const week = budget(resetMs, remaining)
+    const week = budget(horizonAt(resetMs), remaining)
     return { all: [week], week, beyondFills: [week] }
   }
-  const horizonsMs = [
-    ...HORIZONS_MS.map((horizonMs) => nowMs + horizonMs),
-    ...fills.map(({ atMs }) => atMs - skewMs + FILLED_MS).filter((atMs) => atMs < nowMs + WEEK_MS),
-  ]
-  // Within the week the units that come back are known from the ledger; at its end the reserve must be left.
-  const leftAt = (untilMs: number): number => weeklyQuota - countedAt(spent, untilMs).units
   const endMs = nowMs + WEEK_MS
-  const budgetBeyondFills = (untilMs: number): Budget => {
-    const upstreamMs = untilMs + skewMs
-    const units = leftAt(untilMs) - fillingUntil(untilMs)
-    return { untilMs: upstreamMs, polls: pollsByRule(units, openDays(forecast, upstreamMs)) }
-  }
+  const horizons = [
+    ...HORIZONS_MS.map((horizonMs) => nowMs + horizonMs),
+    ...fills.map(({ atMs }) => atMs - skewMs + FILLED_MS).filter((atMs) => atMs < endMs),
+  ].map(horizonAt)
+  const end = horizonAt(endMs)
   return {
-    all: horizonsMs.map((untilMs) => budget(untilMs, leftAt(untilMs) - (untilMs < endMs ? 0 : reserve))),
-    week: budget(endMs, leftAt(endMs) - weeklyQuota * ROLLING_RESERVE),
-    beyondFills: horizonsMs.filter((untilMs) => untilMs >= nowMs + DAY_MS).map(budgetBeyondFills),
+    // Within the week the units that come back are known from the ledger; at its end the reserve must be left.
+    all: horizons.map((horizon) => budget(horizon, horizon.left - (horizon.untilMs < endMs ? 0 : reserve))),
+    week: budget(end, end.left - weeklyQuota * ROLLING_RESERVE),
+    beyondFills: horizons
+      .filter(({ untilMs }) => untilMs >= nowMs + DAY_MS)
+      .map(({ upstreamMs, left, filling }) => ({
+        untilMs: upstreamMs,
+        polls: pollsByRule(left - filling, openDays(forecast, upstreamMs)),
+      })),
   }
 }
 

@@ -231,7 +231,7 @@ describe('an item stamped in the future', () => {
       const usual = played(plan, [])
       const world = played(plan, [], options)
       whole(world)
-      expect(world.requests.length).toBeLessThan(1.45 * usual.requests.length)
+      expect(world.requests.length).toBeLessThan(1.4 * usual.requests.length)
       expect(meanDelayMs(world)).toBeLessThan(1.4 * meanDelayMs(usual))
     }
   })
