@@ -129,6 +129,27 @@ describe('polls by cursor keep their times', () => {
     expect(Math.max(...pausesOf(world, SEVEN))).toBeLessThanOrEqual(1.5 * SECOND)
     expect(world.missing()).toEqual([])
   })
+
+  it.each([
+    ['the pages behind a first one', ({ pageCursor }: UpstreamListQuery) => pageCursor !== undefined],
+    ['all pages of fills', ({ pageCursor, toMs }: UpstreamListQuery) => (pageCursor ?? toMs) !== undefined],
+  ] as const)('while polls are a second apart and %s get plain 429s', (_name, isRefused) => {
+    const starts = [0, 2, 4, 6].map((minutes) => SEVEN + minutes * MINUTE)
+    const world = new World({
+      ...plans.ultimate,
+      weeklyQuota: 1_000_000,
+      pageSize: 50,
+      seed: 4,
+      startMs: SEVEN - MINUTE,
+      items: starts.flatMap((atMs, index) => burst(`b${index}`, atMs, SECOND, 300)),
+      fails: (query) => (isRefused(query) ? { kind: 'too_many', retryAfter: null } : undefined),
+    })
+    world.run(SEVEN + 8 * MINUTE)
+    expect(world.requests.filter(({ query }) => isRefused(query)).length).toBeGreaterThan(5)
+    expect(overflowsOf(world)).toBe(4)
+    expect(Math.max(...pausesOf(world, SEVEN))).toBeLessThanOrEqual(1.5 * SECOND)
+    expect(world.missing()).toEqual([])
+  })
 })
 
 it('polls between the pages of a scan that fails spend no unit above the quota', () => {
