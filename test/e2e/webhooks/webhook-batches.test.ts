@@ -24,7 +24,12 @@ it('every batch is signed and in order; of those that fail and over a kill -9 no
     { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: 9, speed: 6 },
     { clock: systemClock },
   ).then((own) => Object.assign(own, { [Symbol.asyncDispose]: () => own.close() }))
-  const env = bridgeEnv(sandbox, directory.path, { BRIDGE_UPSTREAM_PLAN: 'advanced', ...LOCAL_RECEIVERS })
+  const env = bridgeEnv(sandbox, directory.path, {
+    BRIDGE_UPSTREAM_PLAN: 'advanced',
+    // The flood takes ten seconds; on a slow machine it is over before the bridge has started.
+    BRIDGE_BACKFILL: 'P1D',
+    ...LOCAL_RECEIVERS,
+  })
   const seen = new Set<string>()
   const accepted: Received[] = []
   const delivered = new Set<number>()
