@@ -361,8 +361,10 @@ function webhookMetrics(make: Instruments) {
       'Webhook endpoints that the bridge disabled: `gone`, they answered 410; `failing`, for five days.',
       { reason: ['gone', 'failing'] },
     ),
-    webhookEndpoints: make.gauge('webhook_endpoints', 'Webhook endpoints, by status.', {
-      status: endpointStatuses,
-    }),
+    webhookEndpoints: make.knownGauges(
+      'webhook_endpoints',
+      'Webhook endpoints, by status; only on processes with the role `webhooks`, which know them.',
+      { status: endpointStatuses },
+    ),
   }
 }

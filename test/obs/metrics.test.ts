@@ -40,6 +40,10 @@ describe('the metrics', () => {
     expect(await shown()).toBeNull()
   })
 
+  test('do not count endpoints on a process that does not know them', async () => {
+    expect(await createMetrics({ version: '1' }).scrape()).not.toContain('bridge_webhook_endpoints{')
+  })
+
   test('say what they are for', () => {
     for (const { help } of createMetrics({ version: '1' }).docs) expect(help.length).toBeGreaterThan(10)
   })
