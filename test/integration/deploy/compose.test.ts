@@ -84,6 +84,14 @@ describe.skipIf(!isHere).each(VARIANTS)('the production compose with %s.yml', (n
     for (const secret of Object.keys(project.secrets ?? {})) expect(page).toContain(`\`${secret}\``)
   })
 
+  test('what writes into a volume of the log has another one for backups', () => {
+    const mounted = bridges.flatMap(([, { volumes = [] }]) =>
+      volumes.map(({ type, source, target }) => [type, source, target]),
+    )
+    const own = bridges.map(([service]) => ['volume', service, '/data'])
+    expect(mounted).toEqual(name === 'embedded' ? [...own, ['volume', 'backups', '/backups']] : own)
+  })
+
   test.each(bridges)(
     '%s starts with settings that exist, no secret among them, and no warning',
     (_, bridge) => {

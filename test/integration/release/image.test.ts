@@ -76,6 +76,8 @@ describe.skipIf(!isRoot || !hasTool('buildah', 'buildah'))('the image, built wit
     })
     expect(statSync(join(mounted, 'app/src/console/page.built.json')).size).toBeGreaterThan(0)
     expect(statSync(join(mounted, 'app/src/main.ts')).mtimeMs).toBe(MADE_S * 1000)
+    // A new named volume takes the owner of the folder that it covers.
+    expect(statSync(join(mounted, 'backups'))).toMatchObject({ uid: 1000, gid: 1000 })
     expect(statSync(archive).size).toBeGreaterThan(50 * 1024 * 1024)
   })
 
