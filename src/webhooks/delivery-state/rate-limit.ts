@@ -1,17 +1,18 @@
-/** Limits the deliveries of an endpoint per second with a token bucket that holds one second of them. */
+/** Limits the deliveries of an endpoint per second: they keep even distances, so no second has more of them. */
 
-/** The token bucket of one endpoint, full at first. */
+/** A delivery that is late by no more, since timers are, does not put off the ones behind it, ms. */
+const LATE_TIMER_MS = 10
+
+/** The rate of one endpoint. */
 export class RateLimit {
-  /** Longest wait for a token, ms. */
+  /** Between two deliveries, and the longest wait for one, ms. */
   readonly spacingMs: number
-  readonly #roomMs: number
-  /** When the bucket is full again. */
-  #fullAtMs = Number.NEGATIVE_INFINITY
+  /** When the next delivery is due. */
+  #dueMs = Number.NEGATIVE_INFINITY
 
   /** `perSecond` need not be a whole number. */
   constructor(perSecond: number) {
     this.spacingMs = 1000 / perSecond
-    this.#roomMs = Math.max(0, 1000 - this.spacingMs)
   }
 
   /**
@@ -19,9 +20,10 @@ export class RateLimit {
    * not be taken before that moment.
    */
   take(nowMs: number): number {
-    // Where the clock was set back, the wait is one bucket at most.
-    const fullAtMs = Math.min(Math.max(this.#fullAtMs, nowMs), nowMs + this.#roomMs + this.spacingMs)
-    this.#fullAtMs = fullAtMs + this.spacingMs
-    return Math.max(nowMs, fullAtMs - this.#roomMs)
+    const isIdle = nowMs - this.#dueMs > LATE_TIMER_MS
+    // Where the clock was set back, the wait is one distance at most.
+    const dueMs = isIdle ? nowMs : Math.min(this.#dueMs, nowMs + this.spacingMs)
+    this.#dueMs = dueMs + this.spacingMs
+    return Math.max(nowMs, dueMs)
   }
 }

@@ -59,7 +59,7 @@ function sharedMembers(rules: AddressRules, isOperator: boolean) {
       .min(RATES.low, rateRule)
       .max(RATES.high, rateRule)
       .describe(
-        `Most deliveries a second, ${RATES.low}–${RATES.high}, or batches of them; null, the default: as many as it takes.`,
+        `Most deliveries a second, ${RATES.low}–${RATES.high}, or batches of them, at even distances; null, the default: as many as it takes.`,
       )
       .nullable(),
     order: oneOf(endpointOrders)
