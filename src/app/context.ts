@@ -9,6 +9,7 @@ import type { Chance, Clock } from '../lifecycle/clock.ts'
 import { nodeId } from '../lifecycle/node-id.ts'
 import { divideFiles, type FileBudget, openFilesLimit } from '../lifecycle/open-files.ts'
 import type { ReleaseStack } from '../lifecycle/release-stack.ts'
+import { onUserSignal } from '../lifecycle/signals.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
 import type { FaultHooks } from '../log/fault-hooks.ts'
 import { LogLevel } from '../obs/log-level.ts'
@@ -72,7 +73,12 @@ export async function startContext(
   const tracing = await openTracing(settings, { ...parts, metrics, logger })
   if (tracing !== null) stack.push('traces', () => tracing.close())
   const logLevel = new LogLevel({ level: logger, logger, clock: parts.clock })
-  stack.push('the level of the log', () => logLevel.close())
+  // A process without the role `api` takes no other order.
+  const unsubscribe = onUserSignal(() => logLevel.toggleDebug())
+  stack.push('the level of the log', () => {
+    unsubscribe()
+    logLevel.close()
+  })
   return {
     ...parts,
     settings,

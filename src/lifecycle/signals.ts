@@ -27,6 +27,12 @@ export function onHangUp(take: () => void): () => void {
   return () => void process.off('SIGHUP', take)
 }
 
+/** Calls back at each SIGUSR2, which ends the process no longer. Returns a function that ends this. */
+export function onUserSignal(take: () => void): () => void {
+  process.on('SIGUSR2', take)
+  return () => void process.off('SIGUSR2', take)
+}
+
 /** The system signal that aborted this one, e.g. `SIGTERM`; `requested` where no system signal did. */
 export function stopReason({ reason }: AbortSignal): string {
   const name = reason instanceof DOMException ? reason.message : ''

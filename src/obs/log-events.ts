@@ -120,7 +120,7 @@ export const logEvents = {
   'log.hanging_transaction':
     'An earlier writer left a Kafka transaction open; it was ended with the result in `outcome` so that readers can go on.',
   'log.level_changed':
-    'The level of this log was changed through the API, or went back to BRIDGE_LOG_LEVEL after its time; `bridge audit` says who asked for it.',
+    'The level of this log was changed through the API (`bridge audit` says who asked for it) or by SIGUSR2, or went back to BRIDGE_LOG_LEVEL after its time.',
   'log.low_replication': 'Some Kafka topics have fewer than three replicas: losing a broker can lose events.',
   'log.not_pruned':
     'Events beyond the retention could not be removed from the embedded log; it is retried within an hour.',

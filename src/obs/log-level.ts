@@ -1,10 +1,14 @@
 /** Changes the level of the process log for a time, after which it goes back by itself to that of the settings. */
+import { MINUTE_MS } from '../core/durations.ts'
 import type { Clock } from '../lifecycle/clock.ts'
 import type { LevelSwitch, Logger } from './logger.ts'
 
 /** Levels that a line may have, the most important first; each shows those before it. */
 export const changeableLevels = ['error', 'warn', 'info', 'debug'] as const
 export type ChangeableLevel = (typeof changeableLevels)[number]
+
+/** For so long a signal makes a process log more. */
+const TOGGLED_MS = 15 * MINUTE_MS
 
 /** The level that is logged. */
 export interface LogLevelState {
@@ -43,6 +47,15 @@ export class LogLevel {
     this.#cancel = this.#clock.after(forMs, () => this.#goBack())
     this.#change(level)
     return this.state
+  }
+
+  /** Logs `debug` for a quarter of an hour; where the level is a changed one, that of the settings again. */
+  toggleDebug(): void {
+    if (this.#untilMs === null) this.set('debug', TOGGLED_MS)
+    else {
+      this.#cancel()
+      this.#goBack()
+    }
   }
 
   /** Cancels the return: the process stops. */
