@@ -68,6 +68,10 @@ test.skipIf(!isHere)(
         { alertname: 'BridgeNoGoodPoll', severity: 'page', installation: 'a' },
         { alertname: 'BridgeNoGoodPoll', severity: 'page', installation: 'b' },
         { alertname: 'BridgeKeyRefused', severity: 'ticket', installation: 'a' },
+        { alertname: 'BridgeCommitUnknown', severity: 'page', installation: 'c' },
+        { alertname: 'BridgeNoGoodPoll', severity: 'page', installation: 'c' },
+        { alertname: 'BridgeCopyBehind', severity: 'ticket', installation: 'c', instance: 'three' },
+        { alertname: 'BridgeCopyBehind', severity: 'ticket', installation: 'a', instance: 'one' },
         { alertname: 'BridgeDown', severity: 'ticket', installation: 'a', instance: 'one' },
         { alertname: 'BridgeNotReady', severity: 'ticket', installation: 'a', instance: 'one' },
         { alertname: 'BridgeNotReady', severity: 'ticket', installation: 'a', instance: 'two' },
@@ -87,7 +91,12 @@ test.skipIf(!isHere)(
           .toSorted()
       // Alerts are taken in their order: once what follows from the last of the causes is held back, all causes work.
       await eventually(suppressed, (held) => held.includes('BridgeNotReady a one'))
-      expect(await suppressed()).toEqual(['BridgeNoGoodPoll a', 'BridgeNotReady a one'])
+      expect(await suppressed()).toEqual([
+        'BridgeCopyBehind c three',
+        'BridgeNoGoodPoll a',
+        'BridgeNoGoodPoll c',
+        'BridgeNotReady a one',
+      ])
     } finally {
       alertmanager.kill('SIGKILL')
     }
