@@ -19,6 +19,9 @@ import { collectRaw } from './raw.ts'
 /** Larger than what the sockets of either side hold. */
 const BODY = Buffer.alloc(8_000_000)
 
+/** A second, the default, is too short beside other tests. */
+const SLOW_MACHINE = { timeout: 30_000 }
+
 const mirrored = ['/items', '/items/:id'].map(
   (path): MirrorRoute => ({
     ...{ path, key: 'none', summary: '', parameters: {}, schema: anyObject },
@@ -81,14 +84,15 @@ async function sendsAfterAnswer(
   const client = collectRaw(port, `${head}\r\nContent-Length: ${BODY.length}\r\n\r\n`)
   const errors: unknown[] = []
   client.socket.on('error', (error) => errors.push(error))
-  await vi.waitFor(() =>
-    expect(client.text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*\\r\\n\\r\\n.`, 's')),
+  await vi.waitFor(
+    () => expect(client.text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*\\r\\n\\r\\n.`, 's')),
+    SLOW_MACHINE,
   )
   onAnswer()
   const written = Promise.withResolvers<unknown>()
   client.socket.write(BODY, written.resolve)
   expect(await written.promise).toBeFalsy()
-  await vi.waitFor(() => expect(client.isOver).toBe(true))
+  await vi.waitFor(() => expect(client.isOver).toBe(true), SLOW_MACHINE)
   expect(errors).toEqual([])
   return client.text
 }
@@ -124,7 +128,7 @@ test.each([
 test('so does a client that a stopping node refuses', async () => {
   const server = await start()
   const slow = collectRaw(server.port, 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
-  await vi.waitFor(() => expect(server.isAsked()).toBe(true))
+  await vi.waitFor(() => expect(server.isAsked()).toBe(true), SLOW_MACHINE)
   const closed = server.close(60_000)
   const text = await sendsAfterAnswer(server, 'POST / HTTP/1.1\r\nHost: x', 503, server.finish)
   expect(text).toMatch(/this node is stopping/)

@@ -136,10 +136,10 @@ test.each([
     const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer one\r\n\r\n`
     const served = collectRaw(port, request)
     const statuses = () => served.text.match(/HTTP\/1\.1 \d+/g)
-    await vi.waitFor(() => expect(statuses()).toEqual(['HTTP/1.1 200']))
+    await vi.waitFor(() => expect(statuses()).toEqual(['HTTP/1.1 200']), { timeout: 30_000 })
     for (let count = 1; count < BURST_SECONDS; count += 1) expect((await ask(path, 'one')).status).toBe(200)
     served.socket.write(request)
-    await vi.waitFor(() => expect(statuses()).toEqual(['HTTP/1.1 200', 'HTTP/1.1 429']))
+    await vi.waitFor(() => expect(statuses()).toEqual(['HTTP/1.1 200', 'HTTP/1.1 429']), { timeout: 30_000 })
     expect(served.text).not.toMatch(/^connection: close\r$/im)
     expect((await raw(port, request)).headers).toMatchObject({ connection: 'close', 'retry-after': '1' })
   },

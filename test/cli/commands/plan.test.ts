@@ -79,11 +79,14 @@ test('another plan is planned with its own figures, whatever the settings overri
   })
 })
 
-test('--compare shows every plan in a table, each faster than the smaller ones', async () => {
+test('--compare shows every plan in a table', async () => {
   const lines = await run(['--plan', 'lite', '--compare'])
   const at = lines.findIndex((line) => line.startsWith('PLAN '))
   expect(lines.slice(at + 1).map((line) => line.split(' ')[0])).toEqual([...planNames])
   expect(lines.filter((line) => line.endsWith('← this plan'))).toEqual([expect.stringMatching(/^lite /)])
+})
+
+test('of the plans that --compare compares, each is faster than the smaller ones', async () => {
   const [line = ''] = await run(['--compare', '--json'])
   const { plans } = JSON.parse(line).compared
   expect(plans.map(({ plan }: { plan: string }) => plan)).toEqual([...planNames])

@@ -49,7 +49,7 @@ test('leftovers of a killed run are ended and removed, those of a running one ar
   expect(startOf(dead.pid)).not.toBeNull()
   clearLeftovers()
   expect(existsSync(dead.folder)).toBe(false)
-  await vi.waitFor(() => expect(startOf(dead.pid)).toBeNull())
+  await vi.waitFor(() => expect(startOf(dead.pid)).toBeNull(), { timeout: 30_000 })
   expect(existsSync(alive.folder)).toBe(true)
   expect(startOf(alive.pid)).not.toBeNull()
 })
