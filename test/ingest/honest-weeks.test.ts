@@ -1,6 +1,6 @@
 /** Weeks of usual days on an honest upstream: polls go on through each business day, whatever the week began with. */
 import { describe, expect, it } from 'vitest'
-import { isGap } from '../../src/core/event.ts'
+import { GAP_GIVEN_UP, isGap } from '../../src/core/event.ts'
 import { type PlanName, plans } from '../../src/core/plans.ts'
 import { createBusinessDays } from '../../src/governor/arrivals/day-shape.ts'
 import { firstProfile } from '../../src/governor/arrivals/profile.ts'
@@ -91,5 +91,16 @@ describe('a backfill that is too dear', () => {
     )
     expect(ofTheGap).toEqual([])
     expect(longestDelay(world, items, TUESDAY)).toBeLessThan(8 * HOUR)
+  })
+
+  it('is read in the weeks after the first one', () => {
+    const items = businessDays(TUESDAY - 8 * DAY, 33, 1750)
+    const world = played('free', TUESDAY, 22, { items, backfillMs: 8 * DAY })
+    expect(world.store.events.filter(({ type }) => type === GAP_GIVEN_UP)).toEqual([])
+    const held = new Set(world.store.events.map(({ id }) => id))
+    const ofBackfill = items.filter(({ timeMs }) => timeMs >= TUESDAY - 8 * DAY && timeMs < TUESDAY)
+    expect(ofBackfill.length).toBeGreaterThan(8000)
+    const missing = ofBackfill.filter(({ guid }) => !held.has(guid))
+    expect(missing).toEqual([])
   })
 })

@@ -9,6 +9,7 @@ import { retryAfterMs } from '../../core/retry-after.ts'
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { takeRetry } from '../../governor/quota/retry-allowance.ts'
 import {
+  advisedWaitMs,
   afterSuccess,
   type Cause,
   classify429,
@@ -51,6 +52,8 @@ const FAR_RETRY_SHARE_429 = 0.02
 const FAR_FEWEST_RETRIES_429 = 50
 /** A restart takes a second or two: a shorter Retry-After is not stored for the next process. */
 const STORED_ADVICE_MS = 5_000
+/** What is reported of a 429 that polls do not get: since they are answered, the quota is not spent. */
+const THROTTLED = ['throttled', 'throttle'] as const
 /** Upstream may never be able to answer an old page cursor. */
 const RESTART_EVERY = 3
 
@@ -78,13 +81,11 @@ export function blockAfter(context: StepContext, failure: Failure & Timing, spen
   const request = state.request
   if (request === null) throw new Error('the poller got a failure, but no request is in flight')
   if (!failure.sent) refund(context, request.purpose, spentMs)
+  if (failure.kind === 'too_many') state.pageRefusals = 'none'
   const { result, cause, waitMs: wantedMs, advisedMs } = consequenceOf(context, failure)
   const isPaid = !failure.sent || payForRetry(context, wantedMs, cause !== null)
   const waitMs = isPaid ? wantedMs : Math.max(wantedMs, context.config.pacing.meanIntervalMs)
   state.blockedUntilMs = nowMs + waitMs
-  // The poll that is refused is the one that shows when 429s end; a page in turn with it would double them.
-  if (cause !== null)
-    state.scansBlockedUntilMs = Math.max(state.scansBlockedUntilMs, state.blockedUntilMs + 1)
   storeAdvice(context, request.purpose, advisedMs)
   reportFailure(context, request.purpose, failure, { result, cause, waitMs })
 }
@@ -101,35 +102,48 @@ export function advisedUntilMs(refusedUntilMs: number | null, nowMs: number): nu
 }
 
 /**
- * As `blockAfter`, for a page of a scan. Only a failure that every request would share blocks polls too: no connection, or a
- * key that polls were rejected with too. After a 429 they wait as long as upstream asks, and show otherwise whether it is one
- * of pages only. Returns false where the scan must not retry the page soon.
+ * As `blockAfter`, for a page of a scan. Only a failure that every request would share blocks polls too: a 429, unless polls
+ * get none, no connection, or a key that polls were rejected with too. Returns false where the scan must not retry the page
+ * soon.
  */
 export function blockScansAfter(context: StepContext, failure: Failure & Timing, spentMs: number): boolean {
-  const { state, nowMs } = context
+  const { state, nowMs, config } = context
   const { request } = state
   const isKeyRejected = failure.kind === 'unauthorised' && state.upstream === 'unauthorised'
-  if (request === null || !failure.sent || isKeyRejected) {
+  const isShared429 = failure.kind === 'too_many' && state.pageRefusals !== 'only'
+  if (request === null || !failure.sent || isShared429 || isKeyRejected) {
     blockAfter(context, failure, spentMs)
-    return true
+    if (isShared429) keepPlannedPoll(context, failure)
+    return state.upstream !== 'quota'
   }
   state.failedPagesInARow += 1
-  const { result, cause, waitMs, advisedMs } = pageConsequence(context, failure)
+  const maxMs = Math.max(LONGEST_FAILING_MS, config.pacing.meanIntervalMs)
+  const isRefused = failure.kind === 'too_many'
+  const advisedMs = isRefused ? advisedWaitMs(askedWaitMs(failure, nowMs)) : 0
+  const waitMs = Math.max(advisedMs, backoffMs(state.failedPagesInARow, { ...FAILING, maxMs }, config.chance))
   state.scansBlockedUntilMs = nowMs + waitMs
-  if (advisedMs > 0) state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + advisedMs)
+  if (advisedMs > 0) {
+    state.blockedUntilMs = Math.max(state.blockedUntilMs, nowMs + advisedMs)
+    // No order and no other request leaves before it is over either.
+    state.upstream = 'throttled'
+  }
   storeAdvice(context, request.purpose, advisedMs)
+  const [result, cause] = isRefused ? THROTTLED : ([resultOf(failure), null] as const)
   reportFailure(context, request.purpose, failure, { result, cause, waitMs })
   // Polls wait as long as upstream asks, so a page that asks for long is not retried soon.
-  return cause !== 'quota' && payForRetry(context, waitMs, cause !== null) && advisedMs <= LONGEST_FAILING_MS
+  return payForRetry(context, waitMs, false) && advisedMs <= LONGEST_FAILING_MS
 }
 
-function pageConsequence(context: StepContext, failure: Failure & Timing): Consequence {
-  const { state, config } = context
-  const maxMs = Math.max(LONGEST_FAILING_MS, config.pacing.meanIntervalMs)
-  const waitMs = backoffMs(state.failedPagesInARow, { ...FAILING, maxMs }, config.chance)
-  if (failure.kind !== 'too_many') return { result: resultOf(failure), cause: null, waitMs, advisedMs: 0 }
-  const consequence = judged(context, failure)
-  return { ...consequence, waitMs: Math.max(consequence.waitMs, waitMs) }
+/**
+ * After a 429 of a page that may be one of polls too. The first in a row keeps no planned poll waiting, unless upstream asks for
+ * that: the answer to the poll shows whether polls get 429s.
+ */
+function keepPlannedPoll({ state, nowMs }: StepContext, failure: Failure & Timing): void {
+  state.pageRefusals = 'some'
+  const isAdvised = failure.kind === 'too_many' && advisedWaitMs(askedWaitMs(failure, nowMs)) > 0
+  if (isAdvised || state.classifier.inARow > 1) return
+  state.scansBlockedUntilMs = Math.max(state.scansBlockedUntilMs, state.blockedUntilMs)
+  state.blockedUntilMs = Math.min(state.blockedUntilMs, Math.max(nowMs, state.nextPollMs))
 }
 
 /**
@@ -198,6 +212,7 @@ export function unblock({ state }: StepContext): void {
   state.classifier = afterSuccess(state.classifier)
   state.blockedUntilMs = 0
   state.upstream = 'ok'
+  if (state.pageRefusals === 'some') state.pageRefusals = 'only'
 }
 
 /**
@@ -206,6 +221,7 @@ export function unblock({ state }: StepContext): void {
  */
 export function unblockScans({ state, nowMs }: StepContext): void {
   state.failedPagesInARow = 0
+  state.pageRefusals = 'none'
   state.scansBlockedUntilMs = 0
   state.keyRefusalsInARow = 0
   state.classifier = afterSuccess(state.classifier)

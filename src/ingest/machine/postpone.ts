@@ -1,7 +1,7 @@
 /**
  * Schedules the next try of a page scan (a page-by-page read of a time range upstream) that could not finish. After too many
  * tries, the range of a re-scan or of the backfill becomes a gap: a span of time in which items may be missing. A gap that
- * is still open after two weeks is given up.
+ * is still open after three weeks is given up.
  */
 import { isoMillis } from '../../core/dates.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
@@ -22,8 +22,11 @@ export const LONGEST_GAP_RETRY_MS = HOUR_MS
  * page that is not read again.
  */
 export const OVER_BUDGET_GAP_RETRY_MS = 15 * MINUTE_MS
-/** A gap that was not filled in two weeks is given up: two full quotas were not enough for it. */
-const GIVE_UP_MS = 14 * DAY_MS
+/**
+ * A gap that was not filled in three weeks is given up. What a first start leaves open waits for one of them, and has two full
+ * quotas after that.
+ */
+const GIVE_UP_MS = 21 * DAY_MS
 const RESCAN_RETRY_MS = MINUTE_MS
 /**
  * Tries of a day of the backfill before the rest of the backfill becomes a gap. Until then only the spans that were not read
@@ -117,7 +120,7 @@ export function roundAfter({ state, config, nowMs }: StepContext, scan: PageScan
 }
 
 /**
- * Tries the same gap later, from the page that failed or, every third time, from the first one. After two weeks the gap is
+ * Tries the same gap later, from the page that failed or, every third time, from the first one. After three weeks the gap is
  * given up, once a try from its first page has failed. A try that was only over budget does not count.
  */
 export function postponeGap(

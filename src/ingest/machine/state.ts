@@ -160,8 +160,10 @@ export interface IngestState {
   scanAside: PageScan | null
   /** No page is requested for a scan before this time. */
   scansBlockedUntilMs: number
-  /** Failed pages of scans without a good one between them. */
+  /** Failed pages of scans without a good one between them, 429s apart. */
   failedPagesInARow: number
+  /** `some`: the last page of a scan got a 429; `only`: and a poll since then was answered. */
+  pageRefusals: 'none' | 'some' | 'only'
   nextPollMs: number
   /** What was planned with the last poll. */
   plan: PollPlan
@@ -351,6 +353,7 @@ export function initialState(): IngestState {
     scanAside: null,
     scansBlockedUntilMs: 0,
     failedPagesInARow: 0,
+    pageRefusals: 'none',
     nextPollMs: 0,
     plan: { intervalMs: 0, pollsUntilReset: 0 },
     plannedSkewsMs: [],

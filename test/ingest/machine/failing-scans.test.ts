@@ -261,3 +261,38 @@ it.each([
     }
   },
 )
+
+/** Plays a day of pages that fail so, then one 429 of a request of that kind; how long until the next request, ms. */
+function waitAfterOne429(
+  plan: PlanName,
+  failure: Failure,
+  isHit: (query: UpstreamListQuery) => boolean,
+): number {
+  let hitMs: number | null = null
+  const world = played(
+    plan,
+    {
+      fails: (query, _requests, nowMs) => {
+        const isOver = nowMs > SEVEN + 12 * HOUR
+        if (hitMs === null && isOver && isHit(query)) {
+          hitMs = nowMs
+          return { kind: 'too_many', retryAfter: null }
+        }
+        return isScan(query) && !isOver ? failure : undefined
+      },
+    },
+    DAY_HOURS,
+  )
+  const next = world.requests.find(({ atMs }) => hitMs !== null && atMs > hitMs)
+  return (next?.atMs ?? Number.POSITIVE_INFINITY) - (hitMs ?? 0)
+}
+
+it.each(['lite', 'advanced'] as const)(
+  'after a day of failing pages one 429 is followed by the next request within 30 s, on %s',
+  (plan) => {
+    const refused: Failure = { kind: 'too_many', retryAfter: null }
+    expect(waitAfterOne429(plan, { kind: 'server_error', status: 500 }, isScan)).toBeLessThan(LONGEST_SILENCE)
+    const isPoll = ({ sinceCursor }: UpstreamListQuery): boolean => sinceCursor !== undefined
+    expect(waitAfterOne429(plan, refused, isPoll)).toBeLessThan(LONGEST_SILENCE)
+  },
+)

@@ -12,7 +12,7 @@ import { delaysOf } from './delays.ts'
 import { type GlanceAnswer, glanceOf } from './glance-words.ts'
 
 const EVERY_MS = 15_000
-/** A gap is given up after two weeks: nobody waits for that. */
+/** A gap is given up after three weeks: nobody waits for that. */
 const GAPS_EVERY_MS = 60_000
 /** So many of the newest announcements give the delay. */
 const NEWEST = 100
