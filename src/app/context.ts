@@ -9,7 +9,7 @@ import type { Chance, Clock } from '../lifecycle/clock.ts'
 import { nodeId } from '../lifecycle/node-id.ts'
 import { divideFiles, type FileBudget, openFilesLimit } from '../lifecycle/open-files.ts'
 import type { ReleaseStack } from '../lifecycle/release-stack.ts'
-import { onUserSignal } from '../lifecycle/signals.ts'
+import { onSignal } from '../lifecycle/signals.ts'
 import type { Role } from '../lifecycle/supervisor.ts'
 import type { FaultHooks } from '../log/fault-hooks.ts'
 import { LogLevel } from '../obs/log-level.ts'
@@ -74,7 +74,7 @@ export async function startContext(
   if (tracing !== null) stack.push('traces', () => tracing.close())
   const logLevel = new LogLevel({ level: logger, logger, clock: parts.clock })
   // A process without the role `api` takes no other order.
-  const unsubscribe = onUserSignal(() => logLevel.toggleDebug())
+  const unsubscribe = onSignal('SIGUSR2', () => logLevel.toggleDebug())
   stack.push('the level of the log', () => {
     unsubscribe()
     logLevel.close()

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { type Clock, within } from './clock.ts'
-import { onHangUp } from './signals.ts'
+import { onSignal } from './signals.ts'
 import { createWakeup } from './wakeup.ts'
 
 /**
@@ -41,7 +41,7 @@ export async function followFiles<T>(
   let inUse = texts === null ? look(paths).key : keyOf(texts.map((text) => text.trim()))
   let refused: string | null = null
   const hungUp = createWakeup()
-  const off = onHangUp(() => hungUp.wake())
+  const off = onSignal('SIGHUP', () => hungUp.wake())
   const pause = (ms: number): Promise<void> => within(clock, ms, signal, (waiting) => hungUp.wait(waiting))
   try {
     while (!signal.aborted) {

@@ -21,16 +21,10 @@ export async function withStopSignal(work: (signal: AbortSignal) => Promise<void
   }
 }
 
-/** Calls back at each SIGHUP, which ends the process no longer. Returns a function that ends this. */
-export function onHangUp(take: () => void): () => void {
-  process.on('SIGHUP', take)
-  return () => void process.off('SIGHUP', take)
-}
-
-/** Calls back at each SIGUSR2, which ends the process no longer. Returns a function that ends this. */
-export function onUserSignal(take: () => void): () => void {
-  process.on('SIGUSR2', take)
-  return () => void process.off('SIGUSR2', take)
+/** Calls back at each of these signals, which ends the process no longer. Returns a function that ends this. */
+export function onSignal(name: 'SIGHUP' | 'SIGUSR2', take: () => void): () => void {
+  process.on(name, take)
+  return () => void process.off(name, take)
 }
 
 /** The system signal that aborted this one, e.g. `SIGTERM`; `requested` where no system signal did. */

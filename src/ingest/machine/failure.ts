@@ -74,9 +74,10 @@ interface Consequence {
 
 /**
  * Blocks further requests for as long as the failure requires. `spentMs` is when its unit was counted. Only a request that
- * never left is refunded: a 429 that is classified as quota may still be one of the throttle, which upstream counts.
+ * never left is refunded: a 429 that is classified as quota may still be one of the throttle, which upstream counts. Returns how
+ * long upstream asks to send nothing, ms.
  */
-export function blockAfter(context: StepContext, failure: Failure & Timing, spentMs: number): void {
+export function blockAfter(context: StepContext, failure: Failure & Timing, spentMs: number): number {
   const { state, nowMs } = context
   const request = state.request
   if (request === null) throw new Error('the poller got a failure, but no request is in flight')
@@ -88,6 +89,7 @@ export function blockAfter(context: StepContext, failure: Failure & Timing, spen
   state.blockedUntilMs = nowMs + waitMs
   storeAdvice(context, request.purpose, advisedMs)
   reportFailure(context, request.purpose, failure, { result, cause, waitMs })
+  return advisedMs
 }
 
 /** Stores how long upstream asks to send nothing, where that is long: the next process keeps to it too. */
@@ -112,8 +114,11 @@ export function blockScansAfter(context: StepContext, failure: Failure & Timing,
   const isKeyRejected = failure.kind === 'unauthorised' && state.upstream === 'unauthorised'
   const isShared429 = failure.kind === 'too_many' && state.pageRefusals !== 'only'
   if (request === null || !failure.sent || isShared429 || isKeyRejected) {
-    blockAfter(context, failure, spentMs)
-    if (isShared429) keepPlannedPoll(context, failure)
+    const advisedMs = blockAfter(context, failure, spentMs)
+    if (isShared429) {
+      state.pageRefusals = 'some'
+      if (advisedMs === 0) keepPlannedPoll(context)
+    }
     return state.upstream !== 'quota'
   }
   state.failedPagesInARow += 1
@@ -135,13 +140,11 @@ export function blockScansAfter(context: StepContext, failure: Failure & Timing,
 }
 
 /**
- * After a 429 of a page that may be one of polls too. The first in a row keeps no planned poll waiting, unless upstream asks for
- * that: the answer to the poll shows whether polls get 429s.
+ * After a 429 of a page that may be one of polls too: the first in a row keeps no planned poll waiting, whose answer shows whether
+ * polls get 429s.
  */
-function keepPlannedPoll({ state, nowMs }: StepContext, failure: Failure & Timing): void {
-  state.pageRefusals = 'some'
-  const isAdvised = failure.kind === 'too_many' && advisedWaitMs(askedWaitMs(failure, nowMs)) > 0
-  if (isAdvised || state.classifier.inARow > 1) return
+function keepPlannedPoll({ state, nowMs }: StepContext): void {
+  if (state.classifier.inARow > 1) return
   state.scansBlockedUntilMs = Math.max(state.scansBlockedUntilMs, state.blockedUntilMs)
   state.blockedUntilMs = Math.min(state.blockedUntilMs, Math.max(nowMs, state.nextPollMs))
 }
