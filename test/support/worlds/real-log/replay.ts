@@ -6,6 +6,7 @@
  * (`merging-writer.ts`), except before a claim, a death or a lost commit.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Committed } from '../../../../src/core/event.ts'
 import { isBridgeError, isLogOutage } from '../../../../src/errors.ts'
@@ -23,6 +24,8 @@ import type { RealLog } from './real-log.ts'
 const ALL_REJECTED = 100_000
 /** Outages of the real log in a row, without an operation that ended, after which the replay gives up. */
 const MOST_OUTAGES = 5
+/** After each, as the poller waits: a broker that has lost its controller for a moment needs seconds. */
+const AFTER_OUTAGE_MS = 2_000
 
 /** What a replay has found. */
 export interface Replayed {
@@ -141,7 +144,7 @@ class Replay {
         await this.#real.caughtUp(sequence, epoch)
         return writer
       } catch (error) {
-        this.#endure(error, tries)
+        await this.#endure(error, tries)
       }
     }
   }
@@ -156,7 +159,7 @@ class Replay {
         if (this.#merging?.written) this.#holdsAllOf(this.#claimed)
         return written
       } catch (error) {
-        this.#endure(error, tries)
+        await this.#endure(error, tries)
         const writer = await this.#newWriter()
         if (this.#stored === null || stateDiffers(writer.state, this.#stored) === null) continue
         this.#holdsAllOf(writer)
@@ -176,9 +179,10 @@ class Replay {
   }
 
   /** @throws the error, where it is not an outage or the log has been away for too long */
-  #endure(error: unknown, tries: number): void {
+  async #endure(error: unknown, tries: number): Promise<void> {
     if (!isLogOutage(error) || tries === MOST_OUTAGES) throw error
     this.outages += 1
+    await sleep(AFTER_OUTAGE_MS)
   }
 
   async #commit({
