@@ -10,7 +10,12 @@ import type { Metrics, StreamCloseCode, transports } from '../../obs/metrics.ts'
 /** The metrics of streams. */
 export type StreamMetrics = Pick<
   Metrics,
-  'streamClients' | 'streamEventsSent' | 'streamSendLatency' | 'streamCloses' | 'streamSlowClients'
+  | 'streamClients'
+  | 'streamEventsSent'
+  | 'streamSendLatency'
+  | 'streamCloses'
+  | 'streamSlowClients'
+  | 'httpUnauthorised'
 >
 
 /** The metrics and log line of one stream, which counts as open from its construction. */

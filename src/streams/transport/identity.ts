@@ -17,17 +17,17 @@ export type PresentedCredential = HandshakeCredential | { token: string }
 export interface Credentials {
   authenticate: Authenticate
   findCaller: FindCaller
-  tickets: Pick<Tickets, 'take' | 'enter'>
+  tickets: Pick<Tickets, 'take' | 'peek' | 'enter'>
 }
 
 const SECONDS = TICKET_LIFE_MS / 1000
-/** Detail and close code for an invalid ticket. */
-const ticketRefusals: Record<NoTicket, [detail: string, closeCode: CloseCode]> = {
-  unknown: ['this ticket is not valid; POST /v1/tickets gives one', 4001],
-  expired: [`this ticket has expired: it is valid for ${SECONDS} s; get another`, 4001],
-  used: ['this ticket was used before: it opens one connection; get another', 4001],
-  token_full: [`this token used too many tickets in the last ${SECONDS} s; get another later`, 4100],
-  full: [`too many tickets were used in the last ${SECONDS} s; get another later`, 4100],
+/** The detail for an invalid ticket. */
+const ticketRefusals: Record<NoTicket, string> = {
+  unknown: 'this ticket is not valid; POST /v1/tickets gives one',
+  expired: `this ticket has expired: it is valid for ${SECONDS} s; get another`,
+  used: 'this ticket was used before: it opens one connection; get another',
+  token_full: `this token used too many tickets in the last ${SECONDS} s; get another later`,
+  full: `too many tickets were used in the last ${SECONDS} s; get another later`,
 }
 
 /**
@@ -36,16 +36,20 @@ const ticketRefusals: Record<NoTicket, [detail: string, closeCode: CloseCode]> =
  * has not loaded the tokens
  */
 export function identify(presented: PresentedCredential, credentials: Credentials): Caller {
-  const { authenticate, findCaller } = credentials
   try {
-    if ('ticket' in presented)
-      return callerOf(tokenIdOf(presented.ticket, credentials), 'events:read', findCaller)
-    const token = 'token' in presented ? presented.token : bearerToken(presented.header)
-    return callerOf(token, 'events:read', authenticate)
+    return callerBy(presented, credentials, credentials.tickets.take)
   } catch (error) {
     if (!(error instanceof HttpProblem)) throw error
     throw new StreamRefusal(402, error.message, closeCodeOf(error.code))
   }
+}
+
+/**
+ * Refuses a handshake whose credential opens nothing. A ticket stays good.
+ * @throws HttpProblem `unauthorised`, `forbidden` or `unavailable`
+ */
+export function requireReader(presented: HandshakeCredential, credentials: Credentials): void {
+  callerBy(presented, credentials, credentials.tickets.peek)
 }
 
 /**
@@ -58,19 +62,31 @@ export function enterWithTicket(
   { tickets, findCaller }: Credentials,
 ): { session: TicketSession; caller: Caller } {
   const session = tickets.enter(ticket, isResumed)
-  if (session === 'full') throw retryLater('over_capacity', ticketRefusals.full[0])
-  if (session === 'token_full') throw retryLater('too_many', ticketRefusals.token_full[0])
-  if (typeof session === 'string') throw new HttpProblem('unauthorised', ticketRefusals[session][0])
+  if (typeof session === 'string') throw noTicket(session)
   return { session, caller: callerOf(session.tokenId, 'events:read', findCaller) }
 }
 
-function tokenIdOf(ticket: string, { tickets }: Credentials): string {
-  const taken = tickets.take(ticket)
-  if (typeof taken === 'object') return taken.tokenId
-  throw new StreamRefusal(402, ...ticketRefusals[taken])
+function callerBy(
+  presented: PresentedCredential,
+  { authenticate, findCaller }: Credentials,
+  read: Tickets['take'],
+): Caller {
+  if (!('ticket' in presented)) {
+    const token = 'token' in presented ? presented.token : bearerToken(presented.header)
+    return callerOf(token, 'events:read', authenticate)
+  }
+  const found = read(presented.ticket)
+  if (typeof found === 'string') throw noTicket(found)
+  return callerOf(found.tokenId, 'events:read', findCaller)
+}
+
+function noTicket(why: NoTicket): HttpProblem {
+  const detail = ticketRefusals[why]
+  if (why === 'full') return retryLater('over_capacity', detail)
+  return why === 'token_full' ? retryLater('too_many', detail) : new HttpProblem('unauthorised', detail)
 }
 
 function closeCodeOf(code: ProblemCode): CloseCode {
-  if (code === 'unavailable') return 4100
-  return code === 'forbidden' ? 4003 : 4001
+  if (code === 'unauthorised') return 4001
+  return code === 'forbidden' ? 4003 : 4100
 }

@@ -15,10 +15,11 @@ import type { RateLimits } from '../../http/rate-limits.ts'
 import type { Route } from '../../http/route.ts'
 import { endWithProblem, type Upgrade } from '../../http/upgrade.ts'
 import { createPlaces, type Places } from '../../lifecycle/places.ts'
+import { unauthorisedCodes } from '../../obs/metrics.ts'
 import type { Output } from '../fanout/socket-writer.ts'
 import { MAX_MESSAGE_BYTES, SHORT_LINGER_MS, serveConnection } from './connection.ts'
 import type { StreamContext } from './context.ts'
-import { type Credentials, type HandshakeCredential, identify } from './identity.ts'
+import { type Credentials, type HandshakeCredential, identify, requireReader } from './identity.ts'
 import { closeReason, noSlotReason, noUnauthenticatedSlotReason } from './refusal.ts'
 import { type MessageFraming, messageFramings, type Subprotocol, subprotocols } from './ws-frames.ts'
 
@@ -124,19 +125,25 @@ export class WebSocketUpgrade implements Upgrade {
       this.#options.rates?.takeAddress(request)
       presented = readHandshake(request, this.#context, this.#options)
     } catch (error) {
-      const problem = problemOf(error)
-      if (problem === null) {
-        this.#context.logger.error('http.request_failed', { method: 'GET', path: PATH, error })
-      }
-      endWithProblem(
-        socket,
-        problem ?? new HttpProblem('internal', 'internal error of the bridge; its log says more'),
-      )
+      endWithProblem(socket, this.#problemOf(error))
       return
     }
     this.#server.handleUpgrade(request, socket, head, (webSocket) =>
       this.#serve(webSocket, request, socket, presented),
     )
+  }
+
+  /** What a refused handshake is answered; counts it where a route would. */
+  #problemOf(error: unknown): HttpProblem {
+    const { logger, metrics } = this.#context
+    const problem = problemOf(error)
+    if (problem === null) {
+      logger.error('http.request_failed', { method: 'GET', path: PATH, error })
+      return new HttpProblem('internal', 'internal error of the bridge; its log says more')
+    }
+    const code = unauthorisedCodes.find((one) => Number(one) === problem.status)
+    if (code !== undefined) metrics.httpUnauthorised.add({ code })
+    return problem
   }
 
   #serve(
@@ -209,14 +216,15 @@ function isAllowed(
 
 /**
  * The credential of a handshake; null where it has none.
- * @throws HttpProblem for a request that must not become a WebSocket
+ * @throws HttpProblem for a request that must not become a WebSocket; where its credential opens nothing, that comes before
+ * what is wrong with the rest of it
  */
 function readHandshake(
-  { url = '', headers }: IncomingMessage,
+  request: IncomingMessage,
   { stopping }: StreamContext,
   options: WebSocketOptions,
 ): HandshakeCredential | null {
-  checkUrl(url)
+  const { url = '', headers } = request
   if (stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
   if (headers.origin !== undefined && !isAllowed(headers.origin, headers.host, options)) {
     throw new HttpProblem(
@@ -225,19 +233,34 @@ function readHandshake(
     )
   }
   const query = new Query(url, [TICKET])
-  const ticket = query.text(TICKET)
+  const ticket = query.params.get(TICKET) || null
   // A program that sends another scheme is told so; a browser, which names its page's origin, sends it for a proxy.
   const isBrowser = headers.origin !== undefined
   const header = ticket === null && !isBrowser ? headers.authorization : bearerHeader(headers)
-  if (ticket !== null && header !== undefined) {
+  const presented = header !== undefined ? { header } : ticket === null ? null : { ticket }
+  try {
+    checkHandshake(request, query, header)
+  } catch (error) {
+    if (presented !== null) requireReader(presented, options.credentials)
+    throw error
+  }
+  return presented
+}
+
+/** @throws HttpProblem `url_malformed`, `parameter_invalid` or `upgrade_required` */
+function checkHandshake(
+  { url = '', headers }: IncomingMessage,
+  query: Query,
+  header: string | undefined,
+): void {
+  checkUrl(url)
+  if (query.text(TICKET) !== null && header !== undefined) {
     query.refuse(TICKET, 'cannot be combined with an Authorization header; give one of them')
   }
   query.check()
   if (headers['sec-websocket-version'] !== VERSION) {
     throw upgradeRequired(`this server speaks version ${VERSION} of the WebSocket protocol`)
   }
-  if (header !== undefined) return { header }
-  return ticket === null ? null : { ticket }
 }
 
 function upgradeRequired(detail: string): HttpProblem {

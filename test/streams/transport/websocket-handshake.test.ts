@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { settingsCaller } from '../../../src/http/auth.ts'
 import { BURST_SECONDS } from '../../../src/http/bounds/request-rate.ts'
 import { RateLimits } from '../../../src/http/rate-limits.ts'
 import { raw } from '../../http/raw.ts'
@@ -55,6 +56,46 @@ describe('before the upgrade to a WebSocket', () => {
     if (status === 426) {
       expect(answer.headers).toMatchObject({ upgrade: 'websocket', 'sec-websocket-version': '13' })
     }
+  })
+
+  test.each([
+    ['an unknown parameter', {}, '/v1/stream?tail=5', 400],
+    ['broken percent-encoding', {}, '/v1/stream?%', 400],
+    ['an older version', { 'Sec-WebSocket-Version': '8' }, '/v1/stream', 426],
+  ])('a credential that opens nothing is told before %s', async (_what, changes, path, fault) => {
+    await using api = await startApi()
+    const wanted = { tenant: 'desk', name: null, expiresAtMs: null }
+    const made = await api.tokens.create({ ...wanted, scopes: ['webhooks:read'] })
+    if (typeof made === 'string') throw new Error(made)
+    const statusOf = async (authorization: string | null) => {
+      const { status } = await handshake(api, { ...changes, Authorization: authorization }, path)
+      return status
+    }
+    expect(await statusOf('Bearer wrong')).toBe(401)
+    expect(await statusOf('Basic eDp5')).toBe(401)
+    expect(await statusOf(`Bearer ${made.text}`)).toBe(403)
+    expect(await statusOf(api.auth.authorization ?? '')).toBe(fault)
+    // Its first frame may bring a token yet.
+    expect(await statusOf(null)).toBe(fault)
+    const counted = (await api.metrics.scrape()).match(/^bridge_http_unauthorised_total.*$/gm)
+    expect(counted).toEqual([
+      'bridge_http_unauthorised_total{code="401"} 2',
+      'bridge_http_unauthorised_total{code="403"} 1',
+    ])
+  })
+
+  test('a ticket that opens nothing is told before an unknown parameter, and one that is good stays good', async () => {
+    await using api = await startApi()
+    const { ticket } = api.tickets.give(settingsCaller)
+    const ask = (query: string, Authorization: string | null = null) =>
+      handshake(api, { Authorization }, `/v1/stream?${query}`)
+    const wrong = await ask('tail=5&ticket=wrong')
+    expect(JSON.parse(wrong.body)).toMatchObject({ status: 401, code: 'unauthorised' })
+    expect(wrong.headers['www-authenticate']).toBe(undefined)
+    expect((await ask(`ticket=${ticket}`, 'Bearer wrong')).status).toBe(401)
+    expect((await ask(`tail=5&ticket=${ticket}`)).status).toBe(400)
+    const client = await openStream(api, { headers: {}, path: `/v1/stream?ticket=${ticket}` })
+    await client.next('hello')
   })
 
   test('an address that sends too many handshakes gets 429 with its headers, before its token is looked at', async () => {
