@@ -48,8 +48,16 @@ export class SoakBridges {
     this.#broker = broker
   }
 
-  /** @throws Error where Kafka is wanted and cannot be run here, or a bridge does not start */
-  static async start(folder: string, log: SoakLog, market: SoakMarket): Promise<SoakBridges> {
+  /**
+   * Leaves no process where it fails.
+   * @throws Error where Kafka is wanted and cannot be run here, a bridge does not start, or `stopped` aborts
+   */
+  static async start(
+    folder: string,
+    log: SoakLog,
+    market: SoakMarket,
+    stopped: AbortSignal,
+  ): Promise<SoakBridges> {
     const broker = log === 'kafka' ? await startBroker(`${folder}/kafka`) : null
     const roles = Object.entries(ROLES[log])
     const ports = await freePorts(roles.length * 2)
@@ -71,7 +79,12 @@ export class SoakBridges {
       return { name, dataDir, env }
     })
     const bridges = new SoakBridges(folder, plans, broker)
-    for (const { name } of plans) await bridges.#startOne(name)
+    try {
+      for (const { name } of plans) await bridges.#startOne(name, stopped)
+    } catch (error) {
+      await bridges.stop()
+      throw error
+    }
     return bridges
   }
 
@@ -136,11 +149,11 @@ export class SoakBridges {
     return faults
   }
 
-  async #startOne(wanted: string): Promise<void> {
+  async #startOne(wanted: string, stopped?: AbortSignal): Promise<void> {
     const plan = this.#plans.find(({ name }) => name === wanted)
     if (plan === undefined) throw new Error(`there is no bridge ${wanted}`)
     const { name, dataDir, env } = plan
-    const process = await startProcess(`${this.#folder}/${name}`, ['run'], env)
+    const process = await startProcess(`${this.#folder}/${name}`, ['run'], env, stopped)
     this.#running.set(name, { name, dataDir, process, ready: process.ready as Ready })
   }
 }

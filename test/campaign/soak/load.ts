@@ -65,8 +65,9 @@ export class SoakLoad {
     this.#signal = signal
   }
 
-  /** Starts every user; rejects only where the endpoints cannot be made. */
+  /** Starts every user; rejects only where the endpoints cannot be made, or the signal has aborted. */
   async start(): Promise<void> {
+    this.#signal.throwIfAborted()
     const receiver = await this.#receive()
     const { data } = await readJson<{ data: { id: string }[] }>(`${this.#base()}/v1/webhooks`, {
       headers: bearer,
@@ -116,12 +117,12 @@ export class SoakLoad {
         response.writeHead(204).end()
       })
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
     this.#signal.addEventListener('abort', () => {
       server.close()
       server.closeAllConnections()
     })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening', { signal: this.#signal })
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   }
 

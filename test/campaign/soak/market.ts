@@ -51,19 +51,31 @@ export class SoakMarket {
 
   /**
    * Starts the sandbox with such days. The market of a seed is always the same, so a later run begins where it would stand
-   * had it gone on during the pause: `from` is where the run before left it.
+   * had it gone on during the pause: `from` is where the run before left it. Rejects where `stopped` aborts, and leaves no
+   * process.
    */
-  static async start(folder: string, days: MarketDays, from: MarketPlace | null): Promise<SoakMarket> {
+  static async start(
+    folder: string,
+    days: MarketDays,
+    from: MarketPlace | null,
+    stopped: AbortSignal,
+  ): Promise<SoakMarket> {
     const flags = `--scenario normal --daily-items ${days.items} --plan ultimate --weekly-quota 1000000 --seed 1`
     const documents = '--documents-url https://documents.sandbox.example'
     const process = await startProcess(
       `${folder}/sandbox`,
       ['sandbox', ...`${flags} ${documents}`.split(' ')],
       {},
+      stopped,
     )
     const ready = process.ready as { url: string; admin: string; key: string }
     const market = new SoakMarket(days, process, ready)
-    if (from !== null) await market.moveTo(from.marketMs + Math.max(0, Date.now() - from.atMs))
+    try {
+      if (from !== null) await market.moveTo(from.marketMs + Math.max(0, Date.now() - from.atMs), stopped)
+    } catch (error) {
+      await market.stop()
+      throw error
+    }
     return market
   }
 
@@ -90,10 +102,12 @@ export class SoakMarket {
     return readJson<Truth>(`${this.#ready.admin}/truth`)
   }
 
-  /** Moves its clock forward to a moment; a moment that is over changes nothing. */
-  async moveTo(untilMs: number): Promise<void> {
-    for (let leftMs = untilMs - (await this.nowMs()); leftMs > 0; leftMs = untilMs - (await this.nowMs()))
+  /** Moves its clock forward to a moment; a moment that is over changes nothing. Rejects where `stopped` aborts. */
+  async moveTo(untilMs: number, stopped?: AbortSignal): Promise<void> {
+    for (let leftMs = untilMs - (await this.nowMs()); leftMs > 0; leftMs = untilMs - (await this.nowMs())) {
+      stopped?.throwIfAborted()
       await this.#advance(Math.min(leftMs, LONGEST_STEP_MS))
+    }
   }
 
   /**

@@ -31,13 +31,15 @@ const ALLOCATOR = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '32768' }
 
 /**
  * Starts `bridge <args>` and waits for its ready line; its log is appended to `<name>.log`.
- * @throws Error with the end of the log where it ends before, or is not ready in two minutes
+ * @throws Error with the end of the log where it ends before, also because `stopped` aborts, or is not ready in two minutes
  */
 export async function startProcess(
   name: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
+  stopped?: AbortSignal,
 ): Promise<SoakProcess> {
+  stopped?.throwIfAborted()
   const { PATH = '', HOME = '' } = process.env
   const file = `${name}.log`
   const log = openSync(file, 'a')
@@ -51,13 +53,17 @@ export async function startProcess(
   process.once('exit', end)
   const ended = new Promise<void>((done) => child.once('close', () => done()))
   ended.then(() => process.off('exit', end))
+  const stop = (): void => void child.kill('SIGTERM')
+  stopped?.addEventListener('abort', stop)
   const lastWords = (): string => readFileSync(file, 'utf8').slice(-SHOWN_CHARACTERS)
   const started = {
     pid: child.pid ?? 0,
-    ready: await readyOf(child, ended).catch((error: Error) => {
-      child.kill('SIGKILL')
-      throw new Error(`${name}: ${error.message}\n${lastWords()}`)
-    }),
+    ready: await readyOf(child, ended)
+      .catch((error: Error) => {
+        child.kill('SIGKILL')
+        throw new Error(`${name}: ${error.message}\n${lastWords()}`)
+      })
+      .finally(() => stopped?.removeEventListener('abort', stop)),
     startedMs,
     lastWords,
     isRunning: () => child.exitCode === null && child.signalCode === null,

@@ -91,16 +91,16 @@ class Soak {
   }
 
   async play(stopped: AbortSignal): Promise<void> {
-    const { log, store, minutes, dailyItems, stepMinutes, notify } = this.#options
+    const { minutes, notify } = this.#options
     const over = AbortSignal.any([stopped, this.#over.signal])
-    const market = await SoakMarket.start(
-      store,
-      { items: dailyItems, stepMs: stepMinutes * MINUTE_MS },
-      this.#state.place,
-    )
-    const bridges = await SoakBridges.start(store, log, market)
-    const load = new SoakLoad(() => bridges.http, over)
-    await load.start()
+    await using running = new AsyncDisposableStack()
+    const parts = await this.#start(running, over).catch((error: unknown) => {
+      this.#over.abort()
+      if (stopped.aborted) return null
+      throw error
+    })
+    if (parts === null) return notify('stopped while starting')
+    const { market, bridges, load } = parts
     notify(
       `started; upstream ${market.url}, bridge ${bridges.http}, pids ${bridges.list().map(({ process }) => process.pid)}`,
     )
@@ -115,11 +115,26 @@ class Soak {
     } finally {
       this.#over.abort()
       const place = await placeOf(market)
-      this.#run.broken.push(...(await bridges.stop()))
-      await market.stop()
+      await running.disposeAsync()
       this.#run.endedAt = new Date().toISOString()
       this.#write(load, place)
     }
+  }
+
+  /** `running` stops what was started, also where a later part does not start. */
+  async #start(
+    running: AsyncDisposableStack,
+    over: AbortSignal,
+  ): Promise<{ market: SoakMarket; bridges: SoakBridges; load: SoakLoad }> {
+    const { log, store, dailyItems, stepMinutes } = this.#options
+    const days = { items: dailyItems, stepMs: stepMinutes * MINUTE_MS }
+    const market = await SoakMarket.start(store, days, this.#state.place, over)
+    running.defer(() => market.stop())
+    const bridges = await SoakBridges.start(store, log, market, over)
+    running.defer(async () => void this.#run.broken.push(...(await bridges.stop())))
+    const load = new SoakLoad(() => bridges.http, over)
+    await load.start()
+    return { market, bridges, load }
   }
 
   /** Rejects with the first fault, after every part has ended. */
