@@ -148,7 +148,7 @@ export function createApi(parts: ApiParts): Api {
       reportRoute(days),
       ...operationRoutes({
         ...parts,
-        readPolls,
+        ...{ readPolls, days },
         doctor: doctor === null ? null : () => doctor(parts.status()),
       }),
       rejectedRoute(log),

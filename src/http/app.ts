@@ -101,7 +101,7 @@ export function createApp(given: AppOptions): RequestListener {
       checkAddress(request)
       await handle(request, response, NO_SEGMENTS)
     } catch (error) {
-      refuse(reworded(route, request, error), request, response)
+      refuse(reworded(route, request, error, NO_SEGMENTS), request, response)
     }
   }
   return (request, response) => {
@@ -130,10 +130,11 @@ function routedApp(options: RoutedOptions): Express {
     for (const route of options.routes.filter((candidate) => candidate.path === path)) {
       const handler = callOf(route, options)
       app[METHODS[route.method]](patternOf(path), async (request, response) => {
+        const segment = (name: string): string => `${request.params[name]}`
         try {
-          await handler(request, response, (name) => `${request.params[name]}`)
+          await handler(request, response, segment)
         } catch (error) {
-          throw reworded(route, request, error)
+          throw reworded(route, request, error, segment)
         }
       })
     }
@@ -144,8 +145,13 @@ function routedApp(options: RoutedOptions): Express {
   return app
 }
 
-function reworded(route: AnyRoute, request: IncomingMessage, error: unknown): unknown {
-  return route.reword === undefined ? error : route.reword(request, error)
+function reworded(
+  route: AnyRoute,
+  request: IncomingMessage,
+  error: unknown,
+  segment: OpenCall['segment'],
+): unknown {
+  return route.reword === undefined ? error : route.reword(request, error, segment)
 }
 
 /** An app without any route that says nothing about itself. */

@@ -71,7 +71,7 @@ interface RouteFacts {
   /** By status. */
   answers: Readonly<Record<number, RouteAnswer>>
   /** What an error of its requests is answered as, also one thrown before the route is reached; by default as it is. */
-  reword?(request: IncomingMessage, error: unknown): unknown
+  reword?(request: IncomingMessage, error: unknown, segment: OpenCall['segment']): unknown
   /** Codes of its errors beyond those that follow from its method, path, parameters, body and scope. */
   problems?: readonly ProblemCode[]
 }

@@ -7,6 +7,7 @@ import { isoTime } from '../../http/schemas/json-schema.ts'
 import { type LeaderOrder, orderText } from '../../http/schemas/leader-order.ts'
 import type { Nodes } from '../../registry/nodes.ts'
 import { type AskLeader, createLeaderClient, type LeaderClientParts } from '../routes/leader-client.ts'
+import type { KnownTargets } from './known-targets.ts'
 import { requireOperator } from './operator.ts'
 
 /** What the routes work with. */
@@ -14,9 +15,13 @@ export interface LeaderOrderParts extends LeaderClientParts {
   nodes: Pick<Nodes, 'list'>
   /** The node that leads, as far as this one knows; null: it does not. */
   leaderId: () => string | null
+  known: KnownTargets
 }
 
 const GAP_ID = /^[0-9a-z]{1,20}$/
+const NO_GAP = 'no gap with that id is open'
+/** Statuses that judge what was sent. */
+const JUDGING = [400, 413, 415]
 
 const pollOrdered = z.object({ nextPoll: isoTime('When the poll is due: now.') })
 const gapOrdered = z.object({
@@ -57,8 +62,9 @@ export function leaderOrderRoutes(parts: LeaderOrderParts): Route[] {
         'Makes the leader try to fill that open gap at once: after failures its next try may be a day off. `GET /v1/status` lists open gaps. 404: no such gap is open. 409: as for a poll, and when the units of gaps and re-scans are used up.',
       answers: { 200: { meaning: 'Its next try is due now.', schema: gapOrdered } },
       problems: ['not_found', 'not_now', 'unavailable'],
-      requireTarget: (target) =>
-        requireSegment(target, 'id', (id) => GAP_ID.test(id), 'no gap with that id is open'),
+      requireTarget: (target) => requireSegment(target, 'id', (id) => GAP_ID.test(id), NO_GAP),
+      reword: (_request, error, segment) =>
+        missingFirst(error, segment('id'), parts.known.openGaps(), NO_GAP),
       handle: (call) => pass(call, ask, call.segment('id'), () => ({ what: 'gap', id: call.segment('id') })),
     },
     {
@@ -71,6 +77,8 @@ export function leaderOrderRoutes(parts: LeaderOrderParts): Route[] {
       problems: ['not_found', 'not_now', 'unavailable'],
       requireTarget: (target) =>
         requireSegment(target, 'date', isCalendarDate, 'that is no date of the form YYYY-MM-DD'),
+      reword: (_request, error, segment) =>
+        missingFirst(error, segment('date'), parts.known.days(), 'that day cannot be read again'),
       handle: (call) =>
         pass(call, ask, call.segment('date'), () => ({ what: 'day', date: call.segment('date') })),
     },
@@ -114,6 +122,20 @@ function requireSegment(
 ): void {
   requireOperator(target)
   if (!fits(target.segment(name))) throw new HttpProblem('not_found', detail)
+}
+
+/**
+ * The error; a 404 in the place of what is wrong with query or body, where there is no such target as far as this node knows.
+ * Whether a good order has one is decided by the leader.
+ */
+function missingFirst(
+  error: unknown,
+  target: string,
+  known: readonly string[] | null,
+  detail: string,
+): unknown {
+  const isJudging = error instanceof HttpProblem && JUDGING.includes(error.status)
+  return isJudging && known?.includes(target) === false ? new HttpProblem('not_found', detail) : error
 }
 
 /** Passes the order to the leader and answers with its reply. */

@@ -10,6 +10,7 @@ import { type ArrivalsParts, arrivalsRoute } from './arrivals-route.ts'
 import { consumersRoute } from './consumers-route.ts'
 import { type DoctorAnswer, doctorRoute } from './doctor-route.ts'
 import type { ReadKeptPolls } from './kept-polls.ts'
+import { knownTargets, type TargetSources } from './known-targets.ts'
 import { createLeaderFigures } from './leader-figures.ts'
 import { type NodesParts, nodesRoute } from './nodes-route.ts'
 import { pollsRoute } from './polls-route.ts'
@@ -21,7 +22,8 @@ export interface OperationParts extends ArrivalsParts, Pick<AdminParts, 'pauses'
   readPolls: ReadKeptPolls
   clock: Clock
   nodes: NodesParts['nodes']
-  status: () => { leader: { id: string | null } }
+  status: () => { leader: { id: string | null } } & ReturnType<TargetSources['status']>
+  days: TargetSources['days']
   /** What the doctor finds on this node; null: the process was started without one. */
   doctor: (() => DoctorAnswer['data']) | null
   /** `BRIDGE_SECRET_KEY`. */
@@ -41,6 +43,9 @@ export function operationRoutes(parts: OperationParts): Route[] {
     nodesRoute({ nodes, leaderId, key: keys.key }),
     consumersRoute(log),
     doctorRoute(parts.doctor),
-    ...adminRoutes({ ...leader, nodes, leaderId, pauses: parts.pauses, logLevel: parts.logLevel }),
+    ...adminRoutes({
+      ...{ ...leader, nodes, leaderId, pauses: parts.pauses, logLevel: parts.logLevel },
+      known: knownTargets(parts),
+    }),
   ]
 }

@@ -1,6 +1,7 @@
 /** Tests the routes of `/v1/admin` on a real socket, over a log in memory. */
 import { expect, onTestFinished, test } from 'vitest'
 import { adminRoutes } from '../../../src/api/operations/admin-routes.ts'
+import type { KnownTargets } from '../../../src/api/operations/known-targets.ts'
 import { createApp } from '../../../src/http/app.ts'
 import { adminAuthenticate, isOperator, scopes, settingsCaller } from '../../../src/http/auth.ts'
 import { listen } from '../../../src/http/listener.ts'
@@ -17,9 +18,15 @@ import { createManualClock } from '../../support/time/manual-clock.ts'
 
 const TOKEN = 'a token of the tests'
 const NOW = '2026-06-01T06:00:00.000Z'
+const KNOWN: KnownTargets = { openGaps: () => ['mk1'], days: () => ['2026-06-01'] }
 
 /** The routes of a node; `isRunning` false: it has not read the table yet. */
-async function start(isRunning = true, leader: string | null = 'host:1', others: Partial<ListedNode>[] = []) {
+async function start(
+  isRunning = true,
+  leader: string | null = 'host:1',
+  others: Partial<ListedNode>[] = [],
+  known: KnownTargets = KNOWN,
+) {
   const { logger, lines } = keepingLogger()
   const clock = createManualClock(Date.parse(NOW))
   const log = createMemoryLog()
@@ -33,6 +40,7 @@ async function start(isRunning = true, leader: string | null = 'host:1', others:
     routes: adminRoutes({
       ...{ pauses, logLevel, requests: log.requests, clock: systemClock },
       leaderId: () => leader,
+      known,
       nodes: {
         list: () => others.map((one) => ({ id: 'host:2', state: 'up', roles: [], ...one })) as ListedNode[],
       },
@@ -141,6 +149,31 @@ test('orders about a gap and a day are passed with what they name; a path that n
   expect(orders).toHaveLength(2)
   lead(refused(404, 'no gap with that id is open', 'Look', null))
   expect(await ask(TOKEN, 'gaps/mk2/retry')).toMatchObject([404, { code: 'not_found' }])
+})
+
+test('a gap or day that this node does not know is not found before query and body are judged; the leader decides on a good order', async () => {
+  const { ask, lead } = await start()
+  const orders = lead(OK)
+  const of = async (token: string, path: string, body?: object) => (await ask(token, path, body))[0]
+  for (const [path, status] of [
+    ['gaps/mk2/retry', 404],
+    ['days/2026-05-31/reconcile', 404],
+    ['gaps/mk1/retry', 400],
+    ['days/2026-06-01/reconcile', 400],
+  ] as const) {
+    expect(await of(TOKEN, path, { no: 1 })).toBe(status)
+    expect(await of(TOKEN, `${path}?no=1`)).toBe(status)
+    expect(await of('tenant', path, { no: 1 })).toBe(403)
+    expect(await of('no token', path, { no: 1 })).toBe(401)
+  }
+  expect(await of(TOKEN, 'gaps/mk1/retry', { no: 'x'.repeat(2 ** 21) })).toBe(413)
+  expect(await of(TOKEN, 'gaps/mk2/retry', { no: 'x'.repeat(2 ** 21) })).toBe(404)
+  expect(orders).toEqual([])
+  expect(await of(TOKEN, 'gaps/mk2/retry', {})).toBe(200)
+  expect(orders).toEqual(['order retry_gap mk2'])
+  const unknown = await start(true, 'host:1', [], { openGaps: () => null, days: () => null })
+  for (const path of ['gaps/mk2/retry', 'days/2026-05-31/reconcile'])
+    expect((await unknown.ask(TOKEN, path, { no: 1 }))[0]).toBe(400)
 })
 
 test('the leader is named in the order to step down, and must not be the only one that could lead', async () => {
