@@ -37,7 +37,7 @@ export interface DayReport extends DayCounts {
 }
 
 /** The words in which readers get the state of the reconciliation; stored rows keep those that they began with. */
-const reportedStates = {
+export const reportedStates = {
   not_due: 'not_due',
   none: 'none',
   owed: 'pending',

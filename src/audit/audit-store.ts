@@ -1,6 +1,7 @@
 /** Stores the copy of the audit journal of a node in an SQLite file, and lists entries from it, the newest first. */
 import { BridgeError } from '../errors.ts'
 import { type Database, openDatabase } from '../storage/database.ts'
+import { fileSpace } from '../storage/space.ts'
 import type { AuditEntry } from './audit-rows.ts'
 
 /** The file's `user_version`; a file of another version is begun anew. */
@@ -72,6 +73,12 @@ export class AuditStore {
       db.close()
       throw error
     }
+  }
+
+  /** Bytes of the file that are in use; what was deleted leaves room in it. */
+  get usedBytes(): number {
+    const { pages, freePages, pageBytes } = fileSpace(this.#db)
+    return (pages - freePages) * pageBytes
   }
 
   /** Up to where the journal was read into it; null: not yet. */

@@ -16,9 +16,11 @@ import { type AuditQuery, AuditStore } from './audit-store.ts'
 export const AUDIT_FILE = 'audit.db'
 /** What SQLite keeps beside its file. */
 const SIDES = ['', '-wal', '-shm']
-/** Between two deletions of expired entries. */
+/** Most bytes of the file that are in use: the oldest entries go before their time. */
+const MOST_BYTES = 2 * 1024 ** 3
+/** Between two deletions of old entries. */
 const FORGET_EVERY_MS = HOUR_MS
-/** Expired entries that are deleted at once. */
+/** Entries that are deleted at once. */
 const FORGET_SLICE = 1000
 /** Between two tries to follow the journal. */
 const FOLLOW_BACKOFF: Backoff = { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0.2 }
@@ -30,6 +32,8 @@ export interface AuditTrailParts {
   journal: Pick<Journal<AuditEntry>, 'read'>
   /** `BRIDGE_AUDIT_RETENTION`. */
   retentionMs: number
+  /** Of the file; 2 GiB by default. */
+  mostBytes?: number
   clock: Clock
   chance: Chance
   logger: Logger
@@ -59,7 +63,7 @@ export class AuditTrail {
     }
   }
 
-  /** Follows the journal, and deletes expired entries, until the signal aborts. Rejects only with a fault of the program. */
+  /** Follows the journal, and deletes old entries, until the signal aborts. Rejects only with a fault of the program. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#follow(signal), this.#forgetAtTimes(signal)])
   }
@@ -103,17 +107,32 @@ export class AuditTrail {
   }
 
   async #forgetAtTimes(signal: AbortSignal): Promise<void> {
-    const { clock, retentionMs } = this.#parts
+    const { clock, retentionMs, logger } = this.#parts
     while (!signal.aborted) {
       try {
         const beforeMs = clock.now() - retentionMs
         while (!signal.aborted && this.#opened().store.forget(beforeMs, FORGET_SLICE) > 0)
           await yieldToEventLoop()
+        const count = await this.#trim(signal)
+        if (count > 0) logger.warn('audit.trimmed', { count })
       } catch (error) {
         if (!(error instanceof BridgeError)) throw error
       }
       await sleep(clock, FORGET_EVERY_MS, signal)
     }
+  }
+
+  /** Deletes the oldest entries of a file that is too large. Returns how many. */
+  async #trim(signal: AbortSignal): Promise<number> {
+    const { mostBytes = MOST_BYTES } = this.#parts
+    let count = 0
+    while (!signal.aborted && this.#opened().store.usedBytes > mostBytes) {
+      const deleted = this.#opened().store.forget(Number.MAX_SAFE_INTEGER, FORGET_SLICE)
+      if (deleted === 0) break
+      count += deleted
+      await yieldToEventLoop()
+    }
+    return count
   }
 
   /** The open file; begun anew where it is damaged. @throws BridgeError `log_unavailable` */

@@ -1,10 +1,13 @@
 /** Carries out orders of an operator that any node passes to the leader, once this process leads. */
-import { isoMillis } from '../core/dates.ts'
+import { reportedStates } from '../archive/days.ts'
+import { isoMillis, isoOrNull } from '../core/dates.ts'
 import { readOrder } from '../http/schemas/leader-order.ts'
 import { type Clock, sleep } from '../lifecycle/clock.ts'
-import { encodeReply, type LeaderReply, refused } from '../upstream/leader-reply.ts'
+import { encodeReply, type LeaderReply, type OrderFacts, refused } from '../upstream/leader-reply.ts'
+import { nextPollAtMs } from './machine/next-poll.ts'
 import {
   type IngestConfig,
+  type IngestState,
   isInformed,
   type Order,
   type OrderRefusal,
@@ -40,7 +43,7 @@ export async function answerOrder(parts: OrderParts, request: string, asked: Abo
       return encodeReply(
         order.what === 'step_down'
           ? await stepDown(parts, order.leader, asked)
-          : replyTo(order, poller.order(order), clock.now()),
+          : carryOut(poller, order, clock.now()),
       )
     }
     await sleep(clock, LOOK_MS, asked)
@@ -65,7 +68,7 @@ async function stepDown(
   while (!isIdle(poller) && clock.now() < endMs && !asked.aborted) await sleep(clock, LOOK_MS, asked)
   if (asked.aborted) return NO_CLIENT
   poller.stepDown()
-  return done({ node: processId })
+  return done({ node: processId }, { before: { leader: processId }, after: { leader: null } })
 }
 
 /** Whether nothing is under way that stepping down would interrupt. */
@@ -73,15 +76,32 @@ function isIdle({ state: { request, queue, committing } }: OrderParts['poller'])
   return request === null && queue.length === 0 && !committing
 }
 
-function replyTo(order: Order, refusal: OrderRefusal | null, nowMs: number): LeaderReply {
+function carryOut(poller: OrderParts['poller'], order: Order, nowMs: number): LeaderReply {
+  const before = factsOf(order, poller.state)
+  const refusal = poller.order(order)
   if (refusal !== null) return refusedBy(refusal, order, nowMs)
   const due = isoMillis(nowMs)
-  if (order.what === 'poll') return done({ nextPoll: due })
-  return done(order.what === 'gap' ? { id: order.id, due } : { date: order.date, due })
+  // The state has the poll after this one already.
+  if (order.what === 'poll') return done({ nextPoll: due }, { before, after: { nextPoll: due } })
+  const change = { before, after: factsOf(order, poller.state) }
+  return done(order.what === 'gap' ? { id: order.id, due } : { date: order.date, due }, change)
 }
 
-function done(body: object): LeaderReply {
-  return { status: 200, text: JSON.stringify(body), refusal: null, retryAfterMs: null, validMs: 0 }
+/** What the order is about, as it is; null: not known. */
+function factsOf(order: Order, state: IngestState): OrderFacts {
+  if (order.what === 'poll') return { nextPoll: isoOrNull(nextPollAtMs(state)) }
+  if (order.what === 'gap') {
+    const gap = state.head.openGaps.find(({ id }) => id === order.id)
+    return { attempts: gap?.attempts ?? null, due: isoOrNull(gap?.retryAtMs ?? null) }
+  }
+  const walk = state.head.days.find(({ date }) => date === order.date)?.walk ?? null
+  const dueMs = walk?.state === 'owed' ? walk.atMs : walk?.retryMs
+  return { walk: walk === null ? null : reportedStates[walk.state], due: isoOrNull(dueMs ?? null) }
+}
+
+function done(body: object, change: NonNullable<LeaderReply['change']>): LeaderReply {
+  const text = JSON.stringify(body)
+  return { status: 200, text, refusal: null, retryAfterMs: null, validMs: 0, change }
 }
 
 function refusedBy(refusal: OrderRefusal, { what }: Order, nowMs: number): LeaderReply {

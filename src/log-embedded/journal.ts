@@ -1,6 +1,6 @@
 /**
- * Stores journals (append-only records, kept for a limited time) in the SQLite file of the embedded log, and deletes expired
- * records in small steps.
+ * Stores journals (append-only records, kept for a limited time) in the SQLite file of the embedded log, and deletes records
+ * that are expired or beyond the bytes of a journal in small steps.
  */
 import { yieldToEventLoop } from '../lifecycle/clock.ts'
 import { createWakeup } from '../lifecycle/wakeup.ts'
@@ -11,7 +11,10 @@ import { recordTexts } from '../log-shared/stored-rows.ts'
 import type { Database } from '../storage/database.ts'
 import type { StoreParts } from './group-commit.ts'
 
-/** Expired records deleted with each new one, so that a journal shrinks faster than it grows. */
+/** Most bytes of a journal's records, as of rejected items: the oldest go before their time. */
+const MOST_BYTES = 1024 ** 3
+
+/** Expired records deleted with each new one, and bytes with each new byte, so that a journal shrinks faster than it grows. */
 const FORGOTTEN_PER_RECORD = 4
 
 /** Expired records deleted in one step from a journal that is only read. */
@@ -23,13 +26,46 @@ interface JournalRow {
   text: string
 }
 
-/** The journal of that name, whose records are kept for `retentionMs`. */
-export function createSqliteJournal<V>(parts: StoreParts, name: string, retentionMs: number): Journal<V> {
+/** What is deleted at most: expired records among so many of the oldest, and no further ones after so many bytes. */
+interface Forgetting {
+  oldestMs: number
+  records: number
+  bytes: number
+}
+
+/** The journal of that name, whose records are kept for `retentionMs`, and no more than have `mostBytes`. */
+export function createSqliteJournal<V>(
+  parts: StoreParts,
+  name: string,
+  retentionMs: number,
+  mostBytes = MOST_BYTES,
+): Journal<V> {
   const { db, commits, clock, open, closed } = parts
   const wakeup = createWakeup()
   const oldestMs = (): number => clock.now() - retentionMs
   const lastId = (): number =>
     db.prepare<{ last: number }>('SELECT last FROM journal_ends WHERE name = ?').get(name)?.last ?? 0
+  const size = new JournalSize(db, name)
+  /** Deletes the oldest records that are expired, or with which there are too many bytes. Inside a transaction. */
+  const forget = ({ oldestMs: keptFromMs, records, bytes: mostFreed }: Forgetting): void => {
+    const rows = db
+      .prepare<{ id: number; at_ms: number; bytes: number }>(
+        'SELECT id, at_ms, octet_length(value) AS bytes FROM journals WHERE name = ? ORDER BY id',
+      )
+      .iterate(name)
+    const { bytes: bytesBefore } = size
+    let [last, lastFreed, seen, freed] = [0, 0, 0, 0]
+    for (const { id, at_ms, bytes } of rows) {
+      const isBeyond = bytesBefore - freed > mostBytes && freed < mostFreed
+      if (!isBeyond && seen >= records) break
+      seen += 1
+      freed += bytes
+      if (isBeyond || at_ms < keptFromMs) [last, lastFreed] = [id, freed]
+    }
+    if (last === 0) return
+    db.prepare('DELETE FROM journals WHERE name = ? AND id <= ?').run(name, last)
+    size.bytes = bytesBefore - lastFreed
+  }
   /** Deletes expired records in steps, for a journal without new appends. */
   const forgetAll = (): void => {
     const first = db.prepare<{ at_ms: number }>(
@@ -37,7 +73,7 @@ export function createSqliteJournal<V>(parts: StoreParts, name: string, retentio
     )
     if ((first.get(name)?.at_ms ?? Number.POSITIVE_INFINITY) >= oldestMs()) return
     commits
-      .run(() => forget(db, name, oldestMs(), FORGOTTEN_AT_ONCE))
+      .run(() => forget({ oldestMs: oldestMs(), records: FORGOTTEN_AT_ONCE, bytes: 0 }))
       .then(forgetAll)
       // Records that could not be deleted are deleted after the next read.
       .catch(() => undefined)
@@ -66,10 +102,14 @@ export function createSqliteJournal<V>(parts: StoreParts, name: string, retentio
       if (texts.length === 0) return
       await commits.run(() => {
         const insert = db.prepare('INSERT INTO journals(name, id, at_ms, value) VALUES (?, ?, ?, ?)')
+        const bytesBefore = size.bytes
+        const added = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
         let last = lastId()
         for (const text of texts) insert.run(name, ++last, clock.now(), text)
         db.prepare('INSERT OR REPLACE INTO journal_ends(name, last) VALUES (?, ?)').run(name, last)
-        forget(db, name, oldestMs(), FORGOTTEN_PER_RECORD * texts.length)
+        size.bytes = bytesBefore + added
+        const [records, bytes] = [FORGOTTEN_PER_RECORD * texts.length, FORGOTTEN_PER_RECORD * added]
+        forget({ oldestMs: oldestMs(), records, bytes })
       })
       wakeup.wake()
     },
@@ -93,13 +133,38 @@ export function createSqliteJournal<V>(parts: StoreParts, name: string, retentio
   }
 }
 
-/** Deletes records older than a moment, at most the `limit` oldest. Inside a transaction. */
-function forget(db: Database, name: string, oldestMs: number, limit: number): void {
-  const old = db
-    .prepare<{ id: number; at_ms: number }>(
-      'SELECT id, at_ms FROM journals WHERE name = ? ORDER BY id LIMIT ?',
-    )
-    .all(name, limit)
-  const last = old.findLast(({ at_ms }) => at_ms < oldestMs)
-  if (last !== undefined) db.prepare('DELETE FROM journals WHERE name = ? AND id <= ?').run(name, last.id)
+/**
+ * The bytes of a journal's records. Reads all of them once and again after a failed transaction, which has left another first
+ * or last record than was counted.
+ */
+class JournalSize {
+  readonly #db: Database
+  readonly #name: string
+  #counted = { first: 0, last: 0, bytes: 0 }
+
+  constructor(db: Database, name: string) {
+    this.#db = db
+    this.#name = name
+  }
+
+  get bytes(): number {
+    const [first, last] = [this.#end('ASC'), this.#end('DESC')]
+    if (first !== this.#counted.first || last !== this.#counted.last) this.bytes = this.#sum()
+    return this.#counted.bytes
+  }
+
+  /** Set in the transaction that adds or deletes records, after it has. */
+  set bytes(bytes: number) {
+    this.#counted = { first: this.#end('ASC'), last: this.#end('DESC'), bytes }
+  }
+
+  #end(order: 'ASC' | 'DESC'): number {
+    const sql = `SELECT id FROM journals WHERE name = ? ORDER BY id ${order} LIMIT 1`
+    return this.#db.prepare<{ id: number }>(sql).get(this.#name)?.id ?? 0
+  }
+
+  #sum(): number {
+    const sql = 'SELECT coalesce(sum(octet_length(value)), 0) AS bytes FROM journals WHERE name = ?'
+    return this.#db.prepare<{ bytes: number }>(sql).get(this.#name)?.bytes ?? 0
+  }
 }

@@ -18,6 +18,7 @@ export const logAdvice = {
     'Look at the room on the volume of BRIDGE_DATA_DIR; on Kafka, whether this process may write to the topic that `error` names.',
   'audit.entries_unreadable': 'Run the version that wrote them if you need them.',
   'audit.lost': 'Keep this line where the audit journal matters: nothing else has this entry.',
+  'audit.trimmed': 'Look in `bridge audit` which token makes that many changes.',
   'audit.unavailable': 'Look at the room on the volume of BRIDGE_DATA_DIR, or at Kafka, if it lasts.',
   'backfill.limited': 'A shorter BRIDGE_BACKFILL avoids it.',
   'console.build_failed': 'Read `error`; install the product again if files are missing.',

@@ -34,6 +34,8 @@ export const logEvents = {
   'audit.lost':
     'An audit entry could not be written before the process stopped, or too many waited. The change was made, or not, as `outcome` says; this line is all that is left of the entry.',
   'audit.recovered': 'The audit journal can be written again; `count` entries had waited.',
+  'audit.trimmed':
+    'The copy of the audit journal was larger than 2 GiB, so its `count` oldest entries were deleted before their time.',
   'audit.unavailable':
     'The audit journal cannot be read; `GET /v1/audit` lacks new entries until a retry succeeds.',
   'backfill.limited':

@@ -7,6 +7,9 @@ import { LONGEST_RESPONSE } from '../log/requests.ts'
 /** Most characters of a reply's text: the header line before it has some thousand at most. */
 export const LONGEST_TEXT = LONGEST_RESPONSE - 4096
 
+/** Members of what an order changes, in the words of the API. */
+export type OrderFacts = Readonly<Record<string, string | number | null>>
+
 /** The reply to one request. */
 export interface LeaderReply {
   /** HTTP status. */
@@ -19,6 +22,8 @@ export interface LeaderReply {
   retryAfterMs: number | null
   /** How much longer this reply may be reused, ms. */
   validMs: number
+  /** What an order has changed, as it was and as it is; absent where nothing was ordered, and in replies of older versions. */
+  change?: { before: OrderFacts; after: OrderFacts }
 }
 
 /** A reply without data. `retryAfterMs` = null: a retry cannot succeed. */
@@ -49,8 +54,14 @@ export function decodeReply(encoded: string): LeaderReply | null {
   }
 }
 
-function isReply({ status, refusal, retryAfterMs, validMs }: LeaderReply): boolean {
+function isReply({ status, refusal, retryAfterMs, validMs, change }: LeaderReply): boolean {
   const hasReason = refusal === null ? status === 200 : typeof refusal?.message === 'string' && status >= 400
   const isRetryValid = retryAfterMs === null || Number.isFinite(retryAfterMs)
-  return Number.isInteger(status) && status <= 599 && hasReason && isRetryValid && Number.isFinite(validMs)
+  const isChangeValid = change === undefined || [change.before, change.after].every(isObject)
+  const isValid = hasReason && isRetryValid && isChangeValid && Number.isFinite(validMs)
+  return Number.isInteger(status) && status <= 599 && isValid
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
 }

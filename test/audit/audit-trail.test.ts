@@ -25,8 +25,8 @@ function trailIn(path: string) {
   const { logger, lines } = keepingLogger()
   const journal = log.journal<AuditEntry>('audit', RETENTION_MS)
   const parts = { journal, retentionMs: RETENTION_MS, clock, chance: () => 0.5, logger }
-  const start = (file = join(path, 'audit.db')) => {
-    const trail = new AuditTrail({ ...parts, path: file })
+  const start = (mostBytes?: number) => {
+    const trail = new AuditTrail({ ...parts, path: join(path, 'audit.db'), ...(mostBytes && { mostBytes }) })
     const stop = new AbortController()
     const running = trail.run(stop.signal)
     return {
@@ -135,6 +135,31 @@ test('entries older than the retention are neither listed nor kept, and unreadab
   world.clock.advance(3_600_000)
   const kept = new AuditStore({ path: join(directory.path, 'audit.db'), onDamage: () => undefined })
   await until(() => kept.list(ANY).length === 1)
+  kept.close()
+  await stop()
+})
+
+test('the oldest entries go once the file is too large, which the log says', async () => {
+  using directory = temporaryDirectory()
+  await using world = trailIn(directory.path)
+  const mostBytes = 4 * 1024 ** 2
+  const { trail, stop } = world.start(mostBytes)
+  const made: AuditEntry[] = []
+  for (let n = 0; n < 3500; n++) {
+    made.push(world.entry({ after: { text: `${n}`.padEnd(1000) } }))
+    world.clock.advance(1)
+  }
+  await world.journal.append(made)
+  await until(() => trail.list({ ...ANY, limit: 1 })[0]?.id === made.at(-1)?.id)
+  world.clock.advance(3_600_000)
+  await until(() => world.lines.some(({ event }) => event === 'audit.trimmed'))
+  const left = trail.list({ ...ANY, limit: made.length })
+  expect(left).toEqual(made.slice(-left.length).reverse())
+  const { fields } = world.lines.find(({ event }) => event === 'audit.trimmed') ?? {}
+  expect(fields).toEqual({ count: made.length - left.length })
+  expect(left.length).toBeGreaterThan(0)
+  const kept = new AuditStore({ path: join(directory.path, 'audit.db'), onDamage: () => undefined })
+  expect(kept.usedBytes).toBeLessThanOrEqual(mostBytes)
   kept.close()
   await stop()
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { emptyDay } from '../../src/core/calendar/day-record.ts'
 import { plans } from '../../src/core/plans.ts'
 import { reconciliationBudget } from '../../src/governor/schedule/daily-reconciliation.ts'
-import { orderText } from '../../src/http/schemas/leader-order.ts'
+import { type LeaderOrder, orderText } from '../../src/http/schemas/leader-order.ts'
 import { orderRefusal } from '../../src/ingest/machine/orders.ts'
 import { type IngestState, initialState, type Order } from '../../src/ingest/machine/state.ts'
 import { step } from '../../src/ingest/machine/step.ts'
@@ -248,12 +248,18 @@ test.each(['claiming', 'catching-up'] as const)(
 /** The reply of a leader in that state to an order. */
 async function replyTo(text: string, before: Partial<IngestState> = {}, more: Partial<OrderParts> = {}) {
   const clock = createManualClock(NOW_MS)
-  const state = leading(before)
+  let state = leading(before)
   let down = 0
   const poller: OrderParts['poller'] = {
-    state,
+    get state() {
+      return state
+    },
     leaderSinceMs: 1,
-    order: (order) => orderRefusal({ state, config, nowMs: NOW_MS }, order),
+    order: (order) => {
+      const refusal = orderRefusal({ state, config, nowMs: NOW_MS }, order)
+      ;({ state } = step(state, { type: 'ordered', order, nowMs: NOW_MS }, config))
+      return refusal
+    },
     stepDown: () => {
       down += 1
     },
@@ -279,6 +285,34 @@ test('the leader answers when what was ordered is due, or why not and when it ma
     refusal: { message: expect.stringContaining('2026-01-06T12:15:00.000Z') },
   })
   expect((await replyTo('order of a later version')).reply).toMatchObject({ status: 503 })
+})
+
+test('the leader says what an order has changed, as it was and as it is; of a refused one nothing', async () => {
+  const due = '2026-01-06T12:00:00.000Z'
+  const changeBy = async (order: LeaderOrder, before: Partial<IngestState> = {}) =>
+    (await replyTo(orderText(order), before)).reply?.change
+  expect(await changeBy(POLL)).toEqual({
+    before: { nextPoll: '2026-01-06T12:15:00.000Z' },
+    after: { nextPoll: due },
+  })
+  expect(await changeBy(GAP)).toEqual({
+    before: { attempts: 9, due: '2026-01-07T12:00:00.000Z' },
+    after: { attempts: 0, due },
+  })
+  expect(await changeBy(DAY)).toEqual({
+    before: { walk: 'complete', due: null },
+    after: { walk: 'complete', due },
+  })
+  const { head } = leading()
+  expect(await changeBy(DAY, { head: { ...head, days: [] } })).toEqual({
+    before: { walk: null, due: null },
+    after: { walk: 'pending', due },
+  })
+  expect(await changeBy({ what: 'step_down', leader: 'host:7' })).toEqual({
+    before: { leader: 'host:7' },
+    after: { leader: null },
+  })
+  expect(await changeBy(POLL, { pausedSinceMs: 1 })).toBeUndefined()
 })
 
 test('nobody answers for a process that does not lead yet, and the wait ends with its client', async () => {

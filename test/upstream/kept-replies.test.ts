@@ -51,6 +51,10 @@ test('a reply survives encoding, and an invalid text is not decoded as one', () 
   expect(decodeReply(encodeReply(odd))).toEqual(odd)
   const refused = { ...good(''), status: 429, refusal: { message: 'no', hint: 'later' }, retryAfterMs: 5 }
   expect(decodeReply(encodeReply(refused))).toEqual(refused)
+  const changed = { ...good('{}'), change: { before: { due: null }, after: { due: 'now' } } }
+  expect(decodeReply(encodeReply(changed))).toEqual(changed)
+  for (const change of [null, { before: {} }, { before: 1, after: {} }])
+    expect(decodeReply(encodeReply({ ...changed, change } as never))).toBe(null)
   for (const text of ['', 'null\n', '{}\n', '{"status":200}\n', '{"status":404,"refusal":null}\nx', '\n{}']) {
     expect(decodeReply(text)).toBe(null)
   }

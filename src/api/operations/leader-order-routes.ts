@@ -138,12 +138,13 @@ function missingFirst(
   return isJudging && known?.includes(target) === false ? new HttpProblem('not_found', detail) : error
 }
 
-/** Passes the order to the leader and answers with its reply. */
+/** Passes the order to the leader, whose reply is the answer and says what has changed. */
 async function pass(call: Call, ask: AskLeader, target: string, order: () => LeaderOrder): Promise<void> {
   const { query, caller, response, change } = call
   query.check()
-  const text = await change(caller, { target, tenant: null }, async () => {
-    const { status, text: answered, refusal, retryAfterMs } = await ask(orderText(order()))
+  const text = await change(caller, { target, tenant: null }, async (note) => {
+    const { status, text: answered, refusal, retryAfterMs, change: made } = await ask(orderText(order()))
+    note({ ...made })
     if (status === 200) return answered
     const { message, hint } = refusal ?? { message: 'the leader runs another version', hint: null }
     const detail = hint === null ? message : `${message}. ${hint}`

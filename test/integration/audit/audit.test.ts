@@ -133,7 +133,14 @@ test('every changing route records its action: who, from where, which target, wh
       () => ask('POST', '/v1/admin/polling/resume', { body: {} }),
       { target: 'polling', before: expect.objectContaining({ paused: true, reason: 'for this test' }) },
     ],
-    'polling.poll_ordered': [() => ask('POST', '/v1/admin/polling/now'), { target: 'polling', tenant: null }],
+    'polling.poll_ordered': [
+      () => ask('POST', '/v1/admin/polling/now'),
+      {
+        ...{ target: 'polling', tenant: null },
+        before: { nextPoll: expect.any(String) },
+        after: { nextPoll: expect.any(String) },
+      },
+    ],
     'gap.retry_ordered': [
       () => ask('POST', '/v1/admin/gaps/none/retry'),
       { target: 'none', tenant: null, outcome: 'failed', code: 'not_found' },
