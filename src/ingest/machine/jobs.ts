@@ -19,8 +19,8 @@ import { HOLD_MS, type IngestState, type PageScan, type StepContext } from './st
 const LONGEST_SLEEP_MS = 60_000
 
 /**
- * A page of a scan may keep a due poll waiting for this share of the planned interval, and where upstream answers slowly for
- * this many times its last answers, up to a second.
+ * A page of a scan may keep a due poll waiting for this share of the planned interval, unless the page before it failed, and
+ * where upstream answers slowly for this many times its last answers, up to a second.
  */
 const PATIENCE_SHARE = 0.4
 const PATIENCE_ANSWERS = 1.5
@@ -77,9 +77,9 @@ export function wakeDuringRequest(context: StepContext): void {
 }
 
 /** How long the page of a scan may keep a due poll waiting. */
-function patienceMs({ plan, tookMs }: IngestState): number {
-  const usualMs = PATIENCE_ANSWERS * Math.max(tookMs.poll, tookMs.page)
-  return Math.max(plan.intervalMs * PATIENCE_SHARE, Math.min(MOST_PATIENCE_MS, usualMs))
+function patienceMs({ plan, tookMs, failedPagesInARow }: IngestState): number {
+  const usualMs = Math.min(MOST_PATIENCE_MS, PATIENCE_ANSWERS * Math.max(tookMs.poll, tookMs.page))
+  return failedPagesInARow > 0 ? usualMs : Math.max(plan.intervalMs * PATIENCE_SHARE, usualMs)
 }
 
 /** A due poll goes before the pages of a scan, in turn with them. It waits for a fill whose items are not published yet. */

@@ -130,6 +130,19 @@ describe('polls by cursor keep their times', () => {
     expect(world.missing()).toEqual([])
   })
 
+  it.each(['lite', 'advanced', 'ultimate'] as const)('to the second while every page hangs on %s', (plan) => {
+    const world = played(plan, {
+      latencyOf: (query) => (isScan(query) ? 10 * SECOND : 50),
+      fails: (query) => (isScan(query) ? { kind: 'timeout', phase: 'headers' } : undefined),
+    })
+    // Of the first page nobody knows yet that it hangs.
+    const failedMs = (world.requests.find(({ query }) => isScan(query))?.atMs ?? Number.NaN) + MINUTE
+    const lateMs = world.polls.filter(({ atMs }) => atMs > failedMs).map(({ atMs, dueMs }) => atMs - dueMs)
+    expect(lateMs.length).toBeGreaterThan(100)
+    expect(Math.max(...lateMs)).toBeLessThan(1.1 * SECOND)
+    expect(world.missing()).toEqual([])
+  })
+
   it.each([
     ['the pages behind a first one', ({ pageCursor }: UpstreamListQuery) => pageCursor !== undefined],
     ['all pages of fills', ({ pageCursor, toMs }: UpstreamListQuery) => (pageCursor ?? toMs) !== undefined],

@@ -35,7 +35,7 @@ import type { Failure } from '../../../src/upstream/outcome.ts'
 import type { Page } from '../../../src/upstream/page.ts'
 import { allowed } from '../keeping-logger.ts'
 import type { LogOperation } from './real-log/operations.ts'
-import { HonestUpstream, textOf, type WorldItem } from './world-upstream.ts'
+import { FAILURES, HonestUpstream, textOf, type WorldItem } from './world-upstream.ts'
 
 /** How far a clock is ahead, ms: always, or at a true time. */
 type Offset = number | ((trueMs: number) => number)
@@ -95,15 +95,6 @@ interface Scheduled {
   run: () => void
 }
 
-const FAILURES: Failure[] = [
-  { kind: 'server_error', status: 500 },
-  { kind: 'timeout', phase: 'body' },
-  { kind: 'invalid', reason: 'the body is not JSON' },
-  { kind: 'network', message: 'ECONNRESET' },
-  { kind: 'too_many', retryAfter: null },
-  { kind: 'too_many', retryAfter: '-1' },
-]
-
 /** The durable state. */
 interface Store {
   head: Head
@@ -118,8 +109,8 @@ export class World {
   readonly requests: { atMs: number; purpose: Purpose; query: UpstreamListQuery }[] = []
   /** `atMs`: the true time. */
   readonly reports: { atMs: number; level: string; event: string; fields: Record<string, unknown> }[] = []
-  /** Polls by the true time, with the interval planned after each, and upstream's time by the clocks that it was planned by. */
-  readonly polls: { atMs: number; plannedMs: number; upstreamMs: readonly number[] }[] = []
+  /** Polls by the true time, with when they were due, the interval planned after each, and upstream's time by the clocks of its plan. */
+  readonly polls: { atMs: number; dueMs: number; plannedMs: number; upstreamMs: readonly number[] }[] = []
   /** True times of all requests. */
   readonly requestsMs: number[] = []
   /** Item texts of the good answers that a process received, with when it did. */
@@ -143,6 +134,7 @@ export class World {
   private isPaused = false
   private requestNumber = 0
   private wakeNumber = 0
+  private dueMs = 0
 
   constructor(options: WorldOptions) {
     this.options = options
@@ -266,6 +258,7 @@ export class World {
   }
 
   feed(input: Input): void {
+    this.dueMs = this.state.nextPollMs
     const result = step(this.state, { ...input, nowMs: this.ourMs }, this.config)
     this.state = result.state
     for (const action of result.actions) this.perform(action)
@@ -288,8 +281,7 @@ export class World {
     else if (action.type === 'wake') {
       const number = ++this.wakeNumber
       const delayMs = action.atMs - this.ourMs
-      const earlyMs = this.options.timersEarly === true && delayMs > 1 ? 1 : 0
-      this.during(delayMs - earlyMs, () => {
+      this.during(delayMs - (this.options.timersEarly === true && delayMs > 1 ? 1 : 0), () => {
         if (number === this.wakeNumber) this.feed({ type: 'woke', nowMs: this.nowMs })
       })
     } else if (action.type === 'abandon') this.requestNumber++
@@ -314,11 +306,16 @@ export class World {
     this.requestsMs.push(this.nowMs)
     if (purpose === 'poll' || purpose === 'probe') {
       const upstreamMs = this.state.plannedSkewsMs.map((skewMs) => this.ourMs + skewMs)
-      this.polls.push({ atMs: this.nowMs, plannedMs: this.state.plan.intervalMs, upstreamMs })
+      this.polls.push({
+        atMs: this.nowMs,
+        dueMs: this.dueMs,
+        plannedMs: this.state.plan.intervalMs,
+        upstreamMs,
+      })
     }
     const number = ++this.requestNumber
-    const { latencyMs: [low, high] = [5, 120], dateOffMs = 0 } = this.options
-    const latencyMs = this.options.latencyOf?.(query) ?? this.chance.between(low, high)
+    const { latencyMs: [low, high] = [5, 120], dateOffMs = 0, latencyOf } = this.options
+    const latencyMs = latencyOf?.(query) ?? this.chance.between(low, high)
     this.during(latencyMs, () => {
       if (number !== this.requestNumber) return
       const shownMs = this.nowMs - (this.nowMs % 1000)
@@ -374,15 +371,19 @@ export class World {
     const applied = !refused && (!lost || this.chance.yes(0.5))
     this.options.onLog?.({ type: 'commit-sent', commit })
     this.during(this.options.commitMs ?? this.chance.between(1, 20), () => {
-      if (applied) this.apply(commit, purpose)
-      const after = this.writerState()
-      this.options.onLog?.({ type: 'commit-ended', stored: applied, answered: !lost, after })
+      if (applied) this.apply(commit)
+      this.options.onLog?.({
+        type: 'commit-ended',
+        stored: applied,
+        answered: !lost,
+        after: this.writerState(),
+      })
       if (lost) this.feed({ type: 'broke', code: 'unknown', nowMs: this.nowMs })
       else this.feed({ type: 'committed', writer: this.writerState(), nowMs: this.nowMs })
     })
   }
 
-  private apply(commit: QueuedCommit['commit'], _purpose: Purpose): void {
+  private apply(commit: QueuedCommit['commit']): void {
     if (commit.events.length > COMMIT_LIMIT) throw new RangeError('too many events in one commit')
     const { store } = this
     for (const event of commit.events) {

@@ -1,7 +1,18 @@
-/** Simulates a correct upstream with time-keyed cursors: its items and the pages it serves. Failures are `ingest-world.ts`'s. */
+/** Simulates a correct upstream with time-keyed cursors: its items and the pages it serves; and the failures of an incorrect one. */
 import { isoSeconds } from '../../../src/core/dates.ts'
 import type { UpstreamListQuery } from '../../../src/upstream/list-parameters.ts'
+import type { Failure } from '../../../src/upstream/outcome.ts'
 import type { Page } from '../../../src/upstream/page.ts'
+
+/** What a request may fail with. */
+export const FAILURES: Failure[] = [
+  { kind: 'server_error', status: 500 },
+  { kind: 'timeout', phase: 'body' },
+  { kind: 'invalid', reason: 'the body is not JSON' },
+  { kind: 'network', message: 'ECONNRESET' },
+  { kind: 'too_many', retryAfter: null },
+  { kind: 'too_many', retryAfter: '-1' },
+]
 
 export interface WorldItem {
   guid: string
