@@ -59,11 +59,12 @@ export function scrapedMetrics(
   }
 }
 
-function measureReplica({ metrics, clock }: StartContext, { replicator }: Storage): void {
-  const { end, events, sinceMs } = replicator.lag
-  metrics.logSequence.set({}, end)
+function measureReplica({ metrics }: StartContext, { replicator }: Storage): void {
+  const { lagMs } = replicator
+  const { end, events } = replicator.lag
+  metrics.logSequence.set(replicator.hasHeard || end > 0 ? end : null)
   metrics.followerLagEvents.set(events)
-  metrics.followerLag.set({}, sinceMs === null ? 0 : (clock.now() - sinceMs) / 1000)
+  metrics.followerLag.set(lagMs === null ? null : lagMs / 1000)
 }
 
 /** Days as the leader knows them; null on every other process, which then has no series of them. */

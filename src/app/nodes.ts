@@ -20,7 +20,6 @@ export function buildNodes(context: StartContext, { log, reader, replicator }: S
     table: log.kind === 'kafka' ? log.table<NodeRow>(NODES_TABLE) : null,
     id: nodeId(),
     report() {
-      const { events, sinceMs } = replicator.lag
       const applied = replicator.applied.newest(clock.now() - TOLD_MS, TOLD_POINTS)
       return {
         version: VERSION,
@@ -28,8 +27,8 @@ export function buildNodes(context: StartContext, { log, reader, replicator }: S
         startedMs,
         sequence: reader.latest,
         // Rows of other versions hold a number.
-        lagEvents: events ?? 0,
-        lagMs: sinceMs === null ? 0 : clock.now() - sinceMs,
+        lagEvents: replicator.lag.events ?? 0,
+        lagMs: replicator.lagMs ?? 0,
         filled: replicator.replica.filling?.share ?? 1,
         ...(applied && { applied: { ...applied, points: applied.points.map(([...point]) => point) } }),
       }

@@ -5,6 +5,7 @@ import type { Status } from '../api/routes/status.ts'
 import type { Reader } from '../archive/reading/reader.ts'
 import type { Replicator } from '../archive/replica/replicator.ts'
 import type { Calendar } from '../core/calendar/calendar.ts'
+import { SECOND_MS } from '../core/durations.ts'
 import { UNKNOWN_QUOTA } from '../http/schemas/leader-report-schema.ts'
 import { pollingStatusOf } from '../http/schemas/polling-schema.ts'
 import type { Clock } from '../lifecycle/clock.ts'
@@ -41,6 +42,9 @@ export function createStatus({
     const nowMs = clock.now()
     const { report = null, isOwn = false } = leader.report() ?? {}
     const { id = null, since = null } = report?.leader ?? {}
+    // A replica of an earlier run holds what was heard of the log then.
+    const isLogKnown = replicator.hasHeard || reader.epoch !== null
+    const { lagMs } = replicator
     const aheadMs = report?.upstreamAheadMs ?? null
     return {
       leader: { id, since, self: isOwn },
@@ -57,13 +61,13 @@ export function createStatus({
         kind: parts.log.kind,
         available: parts.isLogAvailable(),
         epoch: reader.epoch,
-        oldest: reader.oldest,
-        latest: reader.latest,
+        oldest: isLogKnown ? reader.oldest : null,
+        latest: isLogKnown ? reader.latest : null,
       },
       copy: {
         sequence: reader.latest,
         lagEvents: replicator.lag.events,
-        lagSeconds: replicator.lag.sinceMs === null ? 0 : (nowMs - replicator.lag.sinceMs) / 1000,
+        lagSeconds: lagMs === null ? null : lagMs / SECOND_MS,
         filled: replicator.replica.filling?.share ?? 1,
       },
       completeness: report?.completeness ?? null,

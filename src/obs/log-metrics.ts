@@ -82,15 +82,17 @@ export function logMetrics(make: Instruments) {
       'items_rejected_kept',
       'Rejected items that the embedded log keeps; absent on Kafka, where they lie in a topic.',
     ),
-    logSequence: make.gauge('log_sequence', 'Sequence of the newest event that this process knows.', {}),
+    logSequence: make.knownGauge(
+      'log_sequence',
+      'Sequence of the newest event that this process knows; absent until it has heard of the log.',
+    ),
     followerLagEvents: make.knownGauge(
       'follower_lag_events',
-      'Events in the log that the replica of this node does not have yet; absent while the log does not answer.',
+      'Events in the log that the replica of this node does not have yet; absent while the log does not answer, or has not answered yet.',
     ),
-    followerLag: make.gauge(
+    followerLag: make.knownGauge(
       'follower_lag_seconds',
-      'Age of the oldest event that the replica lacks; while the log is unavailable, time since its last response.',
-      {},
+      'Age of the oldest event that the replica lacks; while the log is unavailable, time since its last response; absent until this process has heard of the log, for ten seconds at most.',
     ),
     kafkaRequests: make.counter(
       'kafka_requests_total',

@@ -68,6 +68,30 @@ test('a node that has heard from no leader says null, and exposes no figure of i
   await run
 })
 
+test('a node whose Kafka has not answered yet knows no figure of the log; an empty log that it holds has truthful ones', async () => {
+  const figures = async (other: Record<string, string>) => {
+    using directory = temporaryDirectory()
+    const app = await startApp(settingsOf(directory.path, { http: 0, ops: 0 }, other), parts)
+    const stop = new AbortController()
+    const run = app.runUntil(stop.signal)
+    const { log, copy } = app.status()
+    const scrape = await (await fetch(`${app.ready.ops}/metrics`)).text()
+    stop.abort()
+    await run
+    return { log, copy, series: scrape.match(/^bridge_(log_sequence|follower_lag_\w+) .*$/gm) }
+  }
+  expect(await figures({ BRIDGE_KAFKA_BROKERS: '127.0.0.1:9' })).toEqual({
+    log: { kind: 'kafka', available: false, epoch: null, oldest: null, latest: null },
+    copy: { sequence: 0, lagEvents: null, lagSeconds: null, filled: 0 },
+    series: null,
+  })
+  expect(await figures({})).toEqual({
+    log: { kind: 'embedded', available: true, epoch: null, oldest: 1, latest: 0 },
+    copy: { sequence: 0, lagEvents: 0, lagSeconds: 0, filled: 1 },
+    series: ['bridge_log_sequence 0', 'bridge_follower_lag_events 0', 'bridge_follower_lag_seconds 0'],
+  })
+})
+
 test('a scrape shows readiness, files, the event loop, and each route by the status of its responses', async () => {
   using directory = temporaryDirectory()
   const app = await startApp(settingsOf(directory.path, { http: 0, ops: 0 }), parts)

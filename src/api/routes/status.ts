@@ -52,16 +52,26 @@ const statusSchema = z.object({
       .boolean()
       .describe('Whether this node can read it, and write to it where it leads or may: `log` of `/readyz`.'),
     epoch: z.string().describe('The epoch of the log.').nullable(),
-    oldest: z.int().describe('The earliest sequence that is kept.'),
-    latest: z.int().describe('The last sequence.'),
+    oldest: z.int().describe('The earliest sequence that is kept.').nullable(),
+    latest: z
+      .int()
+      .describe('The last sequence; `null`, as `oldest`, where this node has heard nothing of the log yet.')
+      .nullable(),
   }),
   copy: z.object({
     sequence: z.int().describe('How far the copy of this node is.'),
     lagEvents: z
       .int()
-      .describe('How many events that is behind the log; `null` while the log does not answer.')
+      .describe(
+        'How many events that is behind the log; `null` while the log does not answer, or has not answered yet.',
+      )
       .nullable(),
-    lagSeconds: z.number().describe('How long it has been behind, or the log silent, seconds.'),
+    lagSeconds: z
+      .number()
+      .describe(
+        'How long it has been behind, or the log silent, seconds; `null` where nothing was heard of the log yet and its silence is not ten seconds long.',
+      )
+      .nullable(),
     filled: z
       .number()
       .describe('How much of the log is here, from 0 to 1; below 1 only while a copy is filled.'),

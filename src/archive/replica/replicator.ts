@@ -32,9 +32,9 @@ const SLICE = { members: SLICE_EVENTS, size: 2 * 1024 * 1024 }
 export interface Lag {
   /** The highest sequence that this process knows of. */
   end: number
-  /** null while the log is silent. */
+  /** null while the log is silent, or nothing was heard of it yet. */
   events: number | null
-  /** When the lag began, or the log last answered if it is silent; our clock, ms since 1970. null: no lag. */
+  /** When the lag began, or the log last answered if it is silent; our clock, ms since 1970. null: no lag, or not known. */
   sinceMs: number | null
 }
 
@@ -78,6 +78,18 @@ export class Replicator {
     this.replica = shared ? COMPLETE_REPLICA : this.#progress
   }
 
+  /** Whether the log has said since the start where it ends; always true where the archive is the log itself. */
+  get hasHeard(): boolean {
+    return this.replica.filling?.goal !== null
+  }
+
+  /** How long readers have been behind, or the log silent, ms; null where nothing was heard of the log yet. */
+  get lagMs(): number | null {
+    const { sinceMs } = this.lag
+    if (sinceMs !== null) return this.#parts.clock.now() - sinceMs
+    return this.hasHeard ? 0 : null
+  }
+
   /** How far readers are behind. */
   get lag(): Lag {
     const { archive, recentEvents, shared, silentSinceMs } = this.#parts
@@ -85,7 +97,7 @@ export class Replicator {
     const silentMs = silentSinceMs()
     return {
       end,
-      events: silentMs === null ? end - recentEvents.latest : null,
+      events: silentMs === null && this.hasHeard ? end - recentEvents.latest : null,
       sinceMs: this.#behindSinceMs ?? silentMs,
     }
   }

@@ -113,6 +113,8 @@ function copyRow({ sequence, lagEvents, lagSeconds, filled }: ResponseFields): R
   const at = `up to event ${known(sequence)}`
   if (typeof filled === 'number' && filled < 1)
     return ['replica', `${at}, being filled: ${Math.floor(filled * 100)} % done`, 'strong']
+  if (lagEvents === null && lagSeconds === null)
+    return ['replica', `${at}; nothing was heard of the log yet`, 'strong']
   if (lagEvents === null)
     return ['replica', `${at}; the log has not answered for ${known(lagSeconds)} s`, 'strong']
   const lag = Number(lagEvents ?? 0)

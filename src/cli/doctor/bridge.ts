@@ -90,12 +90,12 @@ function judge(url: string, { gaps, copy, log }: Status): Finding {
       'it fills them as the quota allows; docs/run/troubleshooting.md explains when it cannot',
     )
   }
-  if (copy.lagEvents === null) {
-    return warn(
-      'bridge',
-      `${url} runs; its log has not answered for ${copy.lagSeconds.toFixed(0)} s`,
-      'look at Kafka and the network to it',
-    )
+  if (copy.lagEvents === null || copy.lagSeconds === null) {
+    const silence =
+      copy.lagSeconds === null
+        ? 'has not answered yet'
+        : `has not answered for ${copy.lagSeconds.toFixed(0)} s`
+    return warn('bridge', `${url} runs; its log ${silence}`, 'look at Kafka and the network to it')
   }
   if (copy.lagSeconds > LAG_WARN_SECONDS) {
     return warn(
@@ -105,7 +105,7 @@ function judge(url: string, { gaps, copy, log }: Status): Finding {
     )
   }
   const known = gaps === null ? 'open gaps not known' : 'no open gap'
-  return fine('bridge', `${url} runs: ${counted(log.latest, 'event')}, ${known}, no lag`)
+  return fine('bridge', `${url} runs: ${counted(log.latest ?? 0, 'event')}, ${known}, no lag`)
 }
 
 /** What the status of a bridge says of its gaps, its replica, its leader, key and quota. `place`: how the bridge is called. */
@@ -244,12 +244,16 @@ function readStatus(body: string): Status | null {
     const whole =
       (Array.isArray(status?.gaps) || status?.gaps === null) &&
       Array.isArray(status.roles) &&
-      typeof status.copy?.lagSeconds === 'number' &&
-      typeof status.log?.latest === 'number' &&
+      isNumberOrNull(status.copy?.lagSeconds) &&
+      isNumberOrNull(status.log?.latest) &&
       typeof status.quota === 'object' &&
       (status.upstream?.state === null || Object.hasOwn(KEY, status.upstream?.state ?? ''))
     return whole ? (status as Status) : null
   } catch {
     return null
   }
+}
+
+function isNumberOrNull(value: unknown): boolean {
+  return typeof value === 'number' || value === null
 }

@@ -306,10 +306,11 @@ describe('the replicator', () => {
     const { epoch } = await log.end(never)
     const seen = replicator.caughtUp(500, String(epoch), never)
     expect(replicator.replica.filling).toEqual({ sequence: 500, goal: null, share: 0 })
+    expect([replicator.hasHeard, replicator.lag.events, replicator.lagMs]).toEqual([false, null, null])
     asked.resolve()
     await seen
     expect(replicator.replica.filling).toEqual({ sequence: 500, goal: 1000, share: 0.5 })
-    expect(replicator.lag.events).toBe(500)
+    expect([replicator.hasHeard, replicator.lag.events]).toEqual([true, 500])
     going.resolve()
     await replicator.caughtUp(1000, String(epoch), never)
     expect(replicator.replica.filling).toBe(null)

@@ -107,6 +107,14 @@ test('bridge status knows no lag while the log does not answer', async () => {
   expect(lines).toContain('replica       up to event 930; the log has not answered for 75 s')
 })
 
+test('bridge status knows no event and no lag of a log that has not answered yet', async () => {
+  const log = { ...KNOWN.log, epoch: null, oldest: null, latest: null }
+  const copy = { sequence: 0, lagEvents: null, lagSeconds: null, filled: 1 }
+  const lines = await run({ ...KNOWN, log, copy })
+  expect(lines).toContain('log           embedded, epoch unknown, events unknown to unknown')
+  expect(lines).toContain('replica       up to event 0; nothing was heard of the log yet')
+})
+
 test('bridge status says unknown for what the node does not know, never 0', async () => {
   const lines = (await run(UNKNOWN)).join('\n')
   expect(lines).toContain('leader        none known to this node')

@@ -82,6 +82,15 @@ test.each([
     'warn',
     'its log has not answered for 75 s',
   ],
+  [
+    {
+      log: { ...whole.log, epoch: null, oldest: null, latest: null },
+      copy: { sequence: 0, lagEvents: null, lagSeconds: null, filled: 0 },
+    },
+    'bridge',
+    'warn',
+    'its log has not answered yet',
+  ],
   [{ upstream: { ...whole.upstream, state: 'unauthorised' } }, 'key', 'fail', 'refuses the key'],
   [{ upstream: { ...whole.upstream, state: 'throttled' } }, 'key', 'warn', 'throttled'],
   [{ upstream: { ...whole.upstream, state: 'quota' } }, 'key', 'warn', 'is used up'],

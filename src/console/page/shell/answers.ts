@@ -58,8 +58,14 @@ export interface StatusAnswer {
     forecast: number | null
     drift: number | null
   }
-  log: { kind: 'kafka' | 'embedded' | 'memory'; epoch: string | null; oldest: number; latest: number }
-  copy: { sequence: number; lagEvents: number | null; lagSeconds: number; filled: number }
+  /** `oldest` and `latest` are null until the node has heard of the log. */
+  log: {
+    kind: 'kafka' | 'embedded' | 'memory'
+    epoch: string | null
+    oldest: number | null
+    latest: number | null
+  }
+  copy: { sequence: number; lagEvents: number | null; lagSeconds: number | null; filled: number }
   completeness: 'polls+fills' | '+sweeps' | '+day' | null
   unreconciled: readonly { from: string; to: string }[] | null
   gaps: readonly OpenGapAnswer[] | null

@@ -135,11 +135,11 @@ const rules = {
     severity: 'ticket',
     judge({ status: { copy }, nodes }) {
       const others = (nodes ?? []).filter(({ self, state }) => !self && state === 'up')
-      const behind = [copy, ...others.map((node) => node.copy)].filter(
-        ({ lagSeconds }) => lagSeconds > BEHIND_SECONDS,
-      )
+      const behind = [copy, ...others.map((node) => node.copy)]
+        .map(({ lagSeconds }) => lagSeconds ?? 0)
+        .filter((lagSeconds) => lagSeconds > BEHIND_SECONDS)
       if (behind.length === 0) return null
-      const most = Math.max(...behind.map(({ lagSeconds }) => lagSeconds))
+      const most = Math.max(...behind)
       return {
         summary: `${behind.length === 1 ? 'One node serves' : `${behind.length} nodes serve`} readers up to ${inWords(most * 1000)} late.`,
         todo: 'Check its disk, its processor and its connection to Kafka.',

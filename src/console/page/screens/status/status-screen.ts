@@ -185,13 +185,19 @@ function Meter({ used, limit }: { used: number; limit: number }): ComponentChild
 }
 
 function lagOf({ lagEvents, lagSeconds }: StatusAnswer['copy']): string {
+  if (lagSeconds === null) return 'nothing was heard of the log yet'
   const since = inWords(lagSeconds * 1000)
   if (lagEvents === null) return `the log has not answered for ${since}`
   return lagEvents === 0 ? 'has everything' : `${count.format(lagEvents)} events and ${since} behind`
 }
 
+function extentOf({ oldest, latest }: StatusAnswer['log']): string {
+  if (oldest === null || latest === null) return '–'
+  return latest < oldest ? 'none yet' : `${count.format(oldest)} to ${count.format(latest)}`
+}
+
 function LogPanel({ status: { log, copy, roles } }: { status: StatusAnswer }): ComponentChildren {
-  const isBehind = copy.lagSeconds >= 5
+  const isBehind = copy.lagSeconds === null || copy.lagSeconds >= 5
   const standing =
     copy.filled < 1
       ? h(StateMark, { tone: 'notice' }, `being filled: ${Math.floor(copy.filled * 100)} %`)
@@ -206,11 +212,7 @@ function LogPanel({ status: { log, copy, roles } }: { status: StatusAnswer }): C
       h('dt', null, 'Stored in'),
       h('dd', null, { kafka: 'Kafka', embedded: 'one file on this machine', memory: 'memory' }[log.kind]),
       h('dt', null, 'Events'),
-      h(
-        'dd',
-        null,
-        log.latest < log.oldest ? 'none yet' : `${count.format(log.oldest)} to ${count.format(log.latest)}`,
-      ),
+      h('dd', null, extentOf(log)),
       h('dt', null, 'Epoch'),
       h('dd', null, log.epoch === null ? '–' : h('code', null, log.epoch)),
       h('dt', null, 'This node’s copy'),
