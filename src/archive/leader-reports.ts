@@ -8,7 +8,7 @@ import type { Log } from '../log/log.ts'
 import type { Logger } from '../obs/logger.ts'
 
 /**
- * A leader reports at least every 15 s. After a longer silence a report of any process is taken, ms: the times of two
+ * A leader reports every 5 s, one of an earlier version every 15 s. After a longer silence a report of any process is taken, ms: the times of two
  * leaders are compared, and the clock of the newer one may be behind.
  */
 const SILENT_MS = 20_000

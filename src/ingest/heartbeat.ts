@@ -1,5 +1,5 @@
 /**
- * Publishes the leader's heartbeat to the Kafka topic for status messages: every 15 s, after each successful poll, when
+ * Publishes the leader's heartbeat to the Kafka topic for status messages: every 5 s, after each successful poll, when
  * this process has taken over, when upstream answers otherwise than before, and when polling is paused or resumed. A heartbeat
  * holds the last sequence and everything else that only the leader knows.
  */
@@ -12,8 +12,11 @@ import { type Reporter, reportOf } from './leader-report.ts'
 import { type IngestState, isInformed } from './machine/state.ts'
 import type { Observer } from './poller/ingest-metrics.ts'
 
-/** Longest time between two heartbeats of a leader, ms: at 15 s every node has the next one, so that none shows an older one. */
-const HEARTBEAT_MS = 14_500
+/**
+ * Longest time between two heartbeats of a leader, ms: at 5 s every node has the next one. A word that is older than 10 s
+ * then means that the leader is silent.
+ */
+const HEARTBEAT_MS = 4_500
 
 /** What a heartbeat is built from. */
 export interface HeartbeatParts extends Reporter {

@@ -15,7 +15,7 @@ const headers = z.object({ 'content-type': z.literal(contentType) })
 export const statusMessages: readonly ChannelMessage[] = [
   {
     name: 'heartbeat',
-    summary: 'What the leader knows: every 15 s, after each good poll, and when it has taken over.',
+    summary: 'What the leader knows: every 5 s, after each good poll, and when it has taken over.',
     contentType,
     headers,
     payload: z.object({

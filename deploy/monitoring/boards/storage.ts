@@ -94,7 +94,7 @@ export const storage: Board = {
         {
           kind: 'graph',
           title: 'Age of the newest report of the leader',
-          about: 'As this node has received it. The leader reports every 15 s.',
+          about: 'As this node has received it. The leader reports every 5 s: beyond 10 s it is silent.',
           unit: 's',
           isSigned: true,
           log: 'kafka',

@@ -13,7 +13,7 @@ import { type Finding, fail, fine, warn } from './finding.ts'
 const ANSWER_TIMEOUT_MS = 3000
 /** A replica with more lag than this is behind by more than the commit in flight. */
 const LAG_WARN_SECONDS = 5
-/** A leader reports every 15 s. */
+/** A leader reports every 5 s, and another takes over within seconds. */
 const REPORT_WARN_SECONDS = 60
 
 /** What answers at the address of these settings. */

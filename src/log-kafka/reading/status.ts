@@ -5,7 +5,7 @@ import { readPartition } from './partition-reader.ts'
 
 /** Records before the end that are read first. One heartbeat suffices; daily reports lie between them. */
 const NEWEST = 64
-/** Longest wait of the broker, ms: every node reads this topic all day, and it has a record only every 15 s at night. */
+/** Longest wait of the broker, ms: every node reads this topic all day, and it has a record only every 5 s at night. */
 const WAIT_MS = 5_000
 
 /** The values of the newest records as text, oldest first, then those of new ones until the signal aborts, and ends. */

@@ -80,7 +80,7 @@ export function controlMessages(subprotocol: Subprotocol): Readonly<Record<Contr
         leaderSince: isoTime('Since when the leader leads; null: not known.').nullable(),
         phase: z.enum(phases).describe('Where in the London day the market is.'),
         asOf: isoTime(
-          'When the leader said so, at most 15 s ago while it is well; null where this node has heard from no leader.',
+          'When the leader said so, at most 7 s ago while it is well; null where this node has heard from no leader.',
         ).nullable(),
       }),
     },

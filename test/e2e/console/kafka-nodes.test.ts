@@ -27,7 +27,7 @@ const READING = 'poller,api,feed,console'
 const SHOWN_GONE_MS = 3000
 /** Between two announcements, while somebody watches. */
 const EVERY_MS = 400
-/** The clock of the upstream is known to a second, and what is shown is up to 15 s old. */
+/** The clock of the upstream is known to a second, and what is shown is some seconds old. */
 const LATENESS_SECONDS = 1.5
 
 describe.skipIf(runtime === null || !hasChromium)('the console over two nodes on Kafka', () => {

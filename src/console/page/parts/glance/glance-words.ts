@@ -38,7 +38,7 @@ type Polling = NonNullable<StatusAnswer['polling']>
 const LONG_PAUSE_MS = 90_000
 /** A poll that is overdue by this much was not made. */
 const OVERDUE_MS = 30_000
-/** A leader reports every 15 s. */
+/** A leader reports every 5 s, and another takes over within seconds. */
 const SILENT_LEADER_MS = 60_000
 /** A poll that fails once is tried again sooner than that. */
 const FAILING_MS = 30_000

@@ -30,7 +30,7 @@ export interface AlertFacts {
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** A leader reports every 15 s. */
+/** A leader reports every 5 s, and another takes over within seconds. */
 const SILENT_MS = MINUTE_MS
 const NO_POLL_MS = MINUTE_MS
 const GAP_OPEN_MS = 10 * MINUTE_MS
