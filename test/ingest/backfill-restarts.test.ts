@@ -52,6 +52,9 @@ it('a backfill that is dearer than it seemed goes on, as a gap, with the page th
   world.run(startMs + 13 * DAY_MS)
   const gap = world.reports.find(({ fields }) => fields.kind === 'gap_retry')
   expect(gap?.event).toBe('page_scan.completed')
+  const lastPageMs = world.requests.findLast(({ purpose }) => purpose === 'backfill')?.atMs ?? Number.NaN
+  const opened = world.reports.find(({ event }) => event === 'gap.opened')
+  expect((opened?.atMs ?? Number.NaN) - lastPageMs).toBeLessThan(SECOND_MS)
   expect(world.missing()).toEqual([])
   // One more for the range before midnight.
   expect(world.requests.filter(({ purpose }) => purpose !== 'poll').length).toBe(61)

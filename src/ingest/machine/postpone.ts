@@ -39,8 +39,8 @@ const GAP_ATTEMPTS = 8
 const RESCAN_ATTEMPTS = 3
 
 /**
- * Tries the same day of the backfill after 30 s and 1 min. After too many tries the rest of the backfill
- * becomes an open gap, which readers can see. A try that was only over budget goes on with the page that it could not pay.
+ * Tries the same day of the backfill after 30 s and 1 min. After too many tries, and at once where no unit is left for it, the rest
+ * of the backfill becomes an open gap, which readers can see. That goes on with the page that was not paid.
  */
 export function postponeBackfill(
   context: StepContext,
@@ -53,9 +53,8 @@ export function postponeBackfill(
   state.backfillFailures += 1
   const waitMs = Math.min(LONGEST_GAP_RETRY_MS, retryMs * 2 ** (state.backfillFailures - 1))
   state.backfillRetryMs = nowMs + waitMs
-  if (backfill === null || state.backfillFailures < BACKFILL_ATTEMPTS) {
-    const again: HeadPatch = backfill?.next === undefined ? {} : { backfill: fromFirstBackfillPage(backfill) }
-    const last = isOverBudget ? keptPage(context, scan) : again
+  if (backfill === null || (state.backfillFailures < BACKFILL_ATTEMPTS && !isOverBudget)) {
+    const last: HeadPatch = backfill?.next === undefined ? {} : { backfill: fromFirstBackfillPage(backfill) }
     const isNew = scan.fetched.length + scan.rejected.length > 0 || last.backfill !== undefined
     if (isNew) publish(context, { ...fetchedBy(scan), last })
     return

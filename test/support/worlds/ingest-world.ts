@@ -230,7 +230,6 @@ export class World {
     return units.reduce((sum, count) => sum + count, 0)
   }
 
-  /** The state of upstream on the status page. */
   get health() {
     return this.state.upstream
   }
