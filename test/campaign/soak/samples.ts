@@ -1,5 +1,5 @@
 /**
- * Measures every bridge of a soak twice a minute: memory, descriptors, processor time, the event loop, and the bytes on
+ * Measures every bridge of a soak every five seconds: memory, descriptors, processor time, the event loop, and the bytes on
  * disk. One line of JSON for each in `samples.ndjson`.
  */
 import { appendFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'

@@ -16,7 +16,8 @@ import { readJson } from './process.ts'
 import { isWhole, type SoakDay, type SoakRun, type SoakState, writeResult } from './result.ts'
 import { bytesIn, keep, sampleOf, samplesIn } from './samples.ts'
 
-const SAMPLE_EVERY_MS = 30 * SECOND_MS
+/** Between two collections the heap grows by a third: rarer looks miss its floors. */
+const SAMPLE_EVERY_MS = 5 * SECOND_MS
 const WRITE_EVERY_MS = 5 * MINUTE_MS
 const LOOK_EVERY_MS = 5 * SECOND_MS
 /** All restarts are early, so that what follows is one long stretch. */
