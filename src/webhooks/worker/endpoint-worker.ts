@@ -174,10 +174,14 @@ export class EndpointWorker implements Starter {
    */
   async replay(wanted: Omit<ReplayStart, 'ahead' | 'isWritten'>): Promise<boolean> {
     if (this.stopped.aborted) return false
-    if (this.machine.cursors.replayIds().includes(wanted.id)) return true
+    const key = replayKey(this.endpoint.id, wanted.id)
+    if (this.machine.cursors.replayIds().includes(wanted.id)) {
+      // Whoever asked before may still wait for its row.
+      return !this.#awaitedRows.has(key) || (await this.#written(key))
+    }
     this.machine.hasten(wanted, this.#options.clock.now())
     this.machine.cursors.addReplay({ ...wanted, ahead: [], isWritten: false })
-    return await this.#written(replayKey(this.endpoint.id, wanted.id))
+    return await this.#written(key)
   }
 
   /** Ends a replay. True when that is durable, also where there is none of this id; false as above. */

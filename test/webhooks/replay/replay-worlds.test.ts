@@ -98,3 +98,21 @@ test('after a durable replay each of its events is sent once more or has a dead-
   )
   expect(replayed).toBeGreaterThan(20)
 })
+
+test('a replay that is asked for again before its row is durable is durable for nobody yet', async () => {
+  const world = new WebhookWorld({ seed: 1, endpoints: [endpointOf(ID)], scripts: { [ID]: healthy } })
+  world.log.add({ subject: 'a', fca: 'FR' })
+  await world.run(1_000)
+  world.refusals = 1
+  const told: string[] = []
+  const wish: RequestedReplay = { id: 'rp_1', base: 0, until: 1, only: null, createdAtMs: world.clock.now() }
+  void world.worker?.replay(ID, wish).then((isDurable) => told.push(`first ${isDurable}`))
+  await world.run(50)
+  void world.worker?.replay(ID, wish).then((isDurable) => told.push(`second ${isDurable}`))
+  await world.run(1_000)
+  expect(told).toEqual([])
+  world.refusals = 0
+  await world.run(10_000)
+  expect(told.toSorted()).toEqual(['first true', 'second true'])
+  await world.stop()
+})
