@@ -35,8 +35,8 @@ function threeDays(): FreeItem[] {
 type Answer = (query: UpstreamListQuery, nowMs: number, honest: FreeUpstream) => Page
 
 /** A world of three days, with other answers to queries by date than the truth. */
-function worldOf(plan: PlanName, lists: Answer) {
-  const honest = new FreeUpstream(threeDays(), {}, seededChance(1))
+function worldOf(plan: PlanName, lists: Answer, items = threeDays()) {
+  const honest = new FreeUpstream(items, {}, seededChance(1))
   const world: World = new World({
     ...{ ...plans[plan], seed: 1, startMs: SEVEN - 20 * MINUTE, items: [] },
     strange: (_page, query) =>
@@ -132,5 +132,69 @@ describe('a list whose pages end with a full one, although it has more', () => {
     expect(world.openGaps).toEqual([])
     const walks = world.store.head.days.map(({ walk }) => walk?.state).filter((state) => state !== undefined)
     expect(new Set(walks)).toEqual(new Set(['whole']))
+  })
+})
+
+/** Items at seven that bear the same second, and some of a minute and an hour after it. */
+function oneSecond(count: number, later: number): FreeItem[] {
+  return Array.from({ length: count + later }, (_, place) => {
+    const timeMs = place < count ? SEVEN : SEVEN + (place % 2 === 0 ? 20 * SECOND : HOUR)
+    const guid = `one-${String(place).padStart(4, '0')}`
+    return { guid, timeMs, content: guid, fromMs: timeMs + 300, toMs: Number.POSITIVE_INFINITY }
+  })
+}
+
+/** A list that is cut off after so many items, and whose end is widened to so long. `byNumber`: its pages have numbers, and all items. */
+function cutAfter(most: number, widthMs: number, byNumber = false): Answer {
+  return ({ pageCursor = 'page 0', pageNumber, toMs, ...range }, nowMs, honest) => {
+    const endMs = toMs === undefined ? undefined : Math.floor(toMs / widthMs) * widthMs + widthMs - SECOND
+    const asked = endMs === undefined ? range : { ...range, toMs: endMs }
+    if (byNumber && pageNumber !== undefined) return honest.page({ ...asked, pageNumber }, nowMs)
+    const { items, ...page } = honest.page({ ...asked, pageSize: 10_000 }, nowMs)
+    const first = Number(pageCursor.slice('page '.length))
+    const last = Math.min(first + range.pageSize, most)
+    const isLast = last >= Math.min(items.length, most)
+    return { ...page, items: items.slice(first, last), nextCursor: isLast ? null : `page ${last}` }
+  }
+}
+
+describe('a list that is cut off inside a second', () => {
+  it.each([
+    { plan: 'free', most: 50, widthMs: SECOND },
+    { plan: 'lite', most: 50, widthMs: SECOND },
+    { plan: 'lite', most: 150, widthMs: SECOND },
+    { plan: 'lite', most: 50, widthMs: MINUTE },
+    { plan: 'lite', most: 150, widthMs: MINUTE },
+    { plan: 'advanced', most: 100, widthMs: SECOND },
+    { plan: 'advanced', most: 200, widthMs: MINUTE },
+  ] as const)('hides no item in silence: $plan, $most items, to $widthMs ms', ({ plan, most, widthMs }) => {
+    const { world, missing } = worldOf(plan, cutAfter(most, widthMs), oneSecond(352, 70))
+    world.run(SEVEN + 20 * HOUR)
+    const silent = missing(SEVEN + 15 * HOUR).filter(
+      ({ item }) =>
+        !world.openGaps.some(
+          ({ from, to }) => Date.parse(from) <= item.timeMs && item.timeMs <= Date.parse(to),
+        ),
+    )
+    expect(silent.map(({ text }) => text)).toEqual([])
+    expect(world.store.head.days.find(({ date }) => date === '2026-01-06')?.walk?.state).not.toBe('whole')
+  })
+
+  it.each([
+    { plan: 'lite', most: 50, widthMs: SECOND, count: 352, later: 70 },
+    { plan: 'lite', most: 150, widthMs: MINUTE, count: 352, later: 70 },
+    { plan: 'advanced', most: 100, widthMs: SECOND, count: 352, later: 70 },
+    // Whole lists: the last page is full, and has one second only.
+    { plan: 'lite', most: Number.POSITIVE_INFINITY, widthMs: SECOND, count: 130, later: 20 },
+    { plan: 'lite', most: Number.POSITIVE_INFINITY, widthMs: SECOND, count: 270, later: 30 },
+    { plan: 'lite', most: Number.POSITIVE_INFINITY, widthMs: SECOND, count: 300, later: 0 },
+    { plan: 'lite', most: Number.POSITIVE_INFINITY, widthMs: SECOND, count: 300, later: 50 },
+  ] as const)('is read by page numbers: $plan, $most items, $count and $later', (given) => {
+    const { plan, most, widthMs, count, later } = given
+    const { world, missing } = worldOf(plan, cutAfter(most, widthMs, true), oneSecond(count, later))
+    world.run(SEVEN + 20 * HOUR)
+    expect(missing(SEVEN + 15 * HOUR)).toEqual([])
+    expect(world.openGaps).toEqual([])
+    expect(world.store.head.days.find(({ date }) => date === '2026-01-06')?.walk?.state).toBe('whole')
   })
 })

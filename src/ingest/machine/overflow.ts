@@ -1,9 +1,12 @@
-/** Tells whether the page of a poll has left new items out, and from when on the fill reads that follows. */
-import { DAY_MS } from '../../core/durations.ts'
+/**
+ * Tells whether a page has left items out: that of a poll, with the time from which on the fill reads that follows, and the
+ * last page of a scan, with how its list is read on.
+ */
+import { DAY_MS, MINUTE_MS } from '../../core/durations.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Head } from '../writer-state/head.ts'
 import { isAhead, presentMs } from './present.ts'
-import type { ReadPage, StepContext } from './state.ts'
+import type { PageScan, ReadPage, StepContext } from './state.ts'
 
 /** A gap keeps so many guids: there may be a thousand gaps. */
 const PROOF_GUIDS = 8
@@ -107,4 +110,76 @@ export function cursorTimeOf({ cursorTimeMs, latestTimeMs }: Head): number | nul
 export function plausibleTimes(context: StepContext, { times }: ReadPage): number[] {
   const present = presentMs(context)
   return times.filter((timeMs) => !isAhead(timeMs, present))
+}
+
+/**
+ * The time, or a second later, of the oldest item of a last page that is full, newest first: its list may have been cut off
+ * there, so what is older is asked for by date. Null where the page has nothing that the scan had not met, or one second only.
+ */
+export function restBelow(
+  { config }: StepContext,
+  after: PageScan,
+  before: PageScan,
+  { count, times }: ReadPage,
+): number | null {
+  if (before.pageNumber !== null || count < config.pageSize) return null
+  if (after.guids.size === before.guids.size || !isFalling(times)) return null
+  const oldestMs = Math.min(...times)
+  // The end may be exclusive. A page of two seconds would be the same one again.
+  const isSparse = 2 * times.filter((timeMs) => timeMs <= oldestMs + 1000).length < count
+  return oldestMs < after.fromMs ? null : isSparse ? oldestMs + 1000 : oldestMs
+}
+
+/**
+ * True for a full page of what may lie behind a full last page that gets no further than that one: its items are of the second
+ * that was asked up to, or of the rest of that minute, where upstream widens the end to it.
+ */
+export function isFullAtEnd(
+  { config }: StepContext,
+  { belowMs }: PageScan,
+  { count, times }: ReadPage,
+): boolean {
+  if (belowMs === null || count < config.pageSize) return false
+  return times.every((timeMs) => timeMs >= belowMs - 1000 && timeMs < belowMs + MINUTE_MS)
+}
+
+/** True where the page that was asked for is the first one of what may lie behind a full last page. */
+export function isFirstOfRest({ belowMs, pageCursor, pageNumber }: PageScan): boolean {
+  return belowMs !== null && pageCursor === null && pageNumber === null
+}
+
+/** True for a page inside a second that is read again from its first item: it has no more pages of known items than the scan has met. */
+export function mayBeMetAgain(context: StepContext, before: PageScan, page: ReadPage): boolean {
+  const items = before.seenCursors.length * context.config.pageSize
+  return isFullAtEnd(context, before, page) && items < before.guids.size
+}
+
+/**
+ * The number of the page to ask for where the last page may be cut off inside a second: answers by number tell how many items
+ * the list has. Null where none is asked for, or nothing more comes.
+ */
+export function nextNumber(
+  context: StepContext,
+  after: PageScan,
+  before: PageScan,
+  page: ReadPage,
+): number | null {
+  if (before.pageNumber === null) {
+    const { nextCursor, count, times } = page
+    const isLast = nextCursor === null && count >= context.config.pageSize
+    const isCut = isFullAtEnd(context, before, page) || (isLast && Math.max(...times) === Math.min(...times))
+    // The pages of the list so far, each of them full, and the next one.
+    return isCut ? after.seenCursors.length + 2 : null
+  }
+  const hasNews = after.guids.size > before.guids.size
+  return hasNews && !isWholeByNumber(context, before, page) ? before.pageNumber + 1 : null
+}
+
+/** True where the page of that number tells that the list has no more items than its pages so far. */
+export function isWholeByNumber(
+  { config }: StepContext,
+  { pageNumber }: PageScan,
+  { count, itemTotal = Number.POSITIVE_INFINITY }: ReadPage,
+): boolean {
+  return pageNumber !== null && itemTotal <= (pageNumber - 1) * config.pageSize + count
 }

@@ -12,7 +12,14 @@ import { timesOf } from '../writer-state/head.ts'
 import { learnFromFill } from './arrivals.ts'
 import { isShortOfDay, isTooLong } from './daily-reconciliation.ts'
 import { blockScansAfter, unblockScans } from './failure.ts'
-import { isFalling } from './overflow.ts'
+import {
+  isFirstOfRest,
+  isFullAtEnd,
+  isWholeByNumber,
+  mayBeMetAgain,
+  nextNumber,
+  restBelow,
+} from './overflow.ts'
 import {
   GAP_RETRY_MS,
   isAstray,
@@ -73,6 +80,7 @@ export function startScan(
     purpose,
     belowMs: null,
     pageCursor: null,
+    pageNumber: null,
     pageMs: null,
     seenCursors: [],
     guids: new Set(),
@@ -162,9 +170,15 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   }
   const grown = withPage(scan, page)
   context.state.scan = grown
-  // It has at least the item that it was asked up to; where it has nothing else, the list ended there.
-  const isEnd = isFirstOfRest(scan) && page.count > 0 && grown.guids.size === scan.guids.size
-  if (page.nextCursor === null || isEnd) {
+  // It has at least the item that it was asked up to; where it has nothing else, the list ended there. One second may have more.
+  const hasNothingNew = page.count > 0 && grown.guids.size === scan.guids.size
+  const isEnd = isFirstOfRest(scan) && hasNothingNew && !isFullAtEnd(context, scan, page)
+  if (page.nextCursor === null || scan.pageNumber !== null || isEnd) {
+    const pageNumber = nextNumber(context, grown, scan, page)
+    if (pageNumber !== null) {
+      context.state.scan = { ...grown, pageNumber, pageCursor: null, failures: 0 }
+      return
+    }
     const belowMs = restBelow(context, grown, scan, page)
     if (belowMs !== null) {
       // Its pages are those of another list: a cursor may count from its beginning.
@@ -176,7 +190,7 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
       ? complete(context, grown)
       : postpone(context, { ...grown, pageCursor: null }, doubt)
   }
-  const fault = faultOf(scan, grown, page)
+  const fault = faultOf(context, scan, grown, page)
   if (fault !== null) return postpone(context, { ...grown, pageCursor: null }, fault)
   const next = { ...grown, pageCursor: page.nextCursor ?? null, pageMs: context.nowMs, failures: 0 }
   context.state.scan = next
@@ -236,33 +250,13 @@ function isInRange({ fromMs, toMs }: PageScan, timeMs: number): boolean {
 }
 
 /**
- * The time, or a second later, of the oldest item of a last page that is full, newest first: its list may have been cut off
- * there, so what is older is asked for by date. Null where the page has nothing that the scan had not met, or one second only.
- */
-function restBelow(
-  { config }: StepContext,
-  after: PageScan,
-  before: PageScan,
-  { count, times }: ReadPage,
-): number | null {
-  if (count < config.pageSize || after.guids.size === before.guids.size || !isFalling(times)) return null
-  const oldestMs = Math.min(...times)
-  // The end may be exclusive. A page of two seconds would be the same one again.
-  const isSparse = 2 * times.filter((timeMs) => timeMs <= oldestMs + 1000).length < count
-  return oldestMs < after.fromMs ? null : isSparse ? oldestMs + 1000 : oldestMs
-}
-
-/** True where the page that was asked for is the first one of what may lie behind a full last page. */
-function isFirstOfRest({ belowMs, pageCursor }: PageScan): boolean {
-  return belowMs !== null && pageCursor === null
-}
-
-/**
  * Why the last page does not show that the scan has read its range to the end; null where it does. The list may be empty for a
  * while, and a page cursor that has waited may have expired: upstream answers both as it answers a range without items.
  */
 function doubtAbout(context: StepContext, scan: PageScan, before: PageScan, page: ReadPage): string | null {
   if (isFirstOfRest(before) && page.count === 0) return 'the list does not go on where its last page was full'
+  if (before.pageNumber !== null && !isWholeByNumber(context, before, page))
+    return 'the list may be cut off inside a second'
   if (isAstray(scan)) return 'the scan did not meet the items of the poll that it completes'
   if (isBehindPoll(scan)) return 'the list has less than half of what a poll has shown of the range'
   if (hasWaited(context, before) && page.count === 0)
@@ -286,10 +280,11 @@ function isEmptyOverflow({ state }: StepContext, { gapId, kind, guids, toMs }: P
 }
 
 /** Why this page shows that the scan cannot continue; null where it can. */
-function faultOf(before: PageScan, after: PageScan, page: ReadPage): string | null {
+function faultOf(context: StepContext, before: PageScan, after: PageScan, page: ReadPage): string | null {
   if (page.nextCursor === undefined || page.nextCursor === null) return 'the page has no `nextCursor`'
   if (after.seenCursors.includes(page.nextCursor)) return 'the page cursor repeats'
-  if (page.guids.length > 0 && after.guids.size === before.guids.size) return 'the page repeats'
+  const isRepeated = page.guids.length > 0 && after.guids.size === before.guids.size
+  if (isRepeated && !mayBeMetAgain(context, before, page)) return 'the page repeats'
   if (after.strayPages >= MOST_STRAY_PAGES) return 'the pages have no item of the requested range'
   return null
 }
@@ -351,6 +346,7 @@ export function requestPage(context: StepContext, scan: PageScan): void {
     fromMs: scan.fromMs,
     ...(toMs !== null && { toMs }),
     ...(scan.pageCursor !== null && { pageCursor: scan.pageCursor }),
+    ...(scan.pageNumber !== null && { pageNumber: scan.pageNumber }),
   }
   context.state.request = { purpose: scan.purpose, query, startedMs: context.nowMs }
   context.state.wasPoll = false

@@ -25,6 +25,7 @@ import type { PollResult } from '../../obs/metrics.ts'
 import type { FundOutcome } from '../../upstream/fund-client.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Outcome } from '../../upstream/outcome.ts'
+import type { Page } from '../../upstream/page.ts'
 import { type Head, type RightClock, unusedHead } from '../writer-state/head.ts'
 import type { PollerCommit } from '../writer-state/poller-writer.ts'
 import type { WriterState } from '../writer-state/rows.ts'
@@ -59,7 +60,8 @@ export interface FetchedItem extends ParsedItem {
 }
 
 /** A page, compared with what is already published. */
-export interface ReadPage {
+export interface ReadPage
+  extends Pick<Page, 'nextCursor' | 'latestCursor' | 'hasMore' | 'warnings' | 'itemTotal'> {
   /** Revisions that are not published yet, the oldest of the page first. */
   fresh: FetchedItem[]
   /** guids of every readable item of the page. */
@@ -70,10 +72,6 @@ export interface ReadPage {
   count: number
   duplicates: number
   rejected: RejectedItem[]
-  nextCursor: string | null | undefined
-  latestCursor: string | null
-  hasMore: boolean | undefined
-  warnings: string[]
 }
 
 /** The outcome of a request, its page compared with what is already published. */
@@ -102,6 +100,8 @@ export interface PageScan {
   belowMs: number | null
   /** The next page; null = the first one. */
   pageCursor: string | null
+  /** Instead of it, the number of a page of what may lie behind a full last page; null where it is not asked by number. */
+  pageNumber: number | null
   /** When that page cursor came, by our clock; null before the first page of this try. */
   pageMs: number | null
   seenCursors: string[]

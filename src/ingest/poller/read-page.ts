@@ -57,11 +57,12 @@ export function* readItems(
     latest.set(guid, { revision, hash: item.hash })
     fresh.push({ ...item, revision })
   }
-  const { nextCursor, latestCursor, hasMore, warnings } = page
+  const { nextCursor, latestCursor, hasMore, itemTotal, warnings } = page
   const duplicates = held.length - fresh.length
   const times = held.map((item) => item.disclosure.timeMs)
   const count = page.items.length
-  return { fresh, guids, times, count, duplicates, rejected, nextCursor, latestCursor, hasMore, warnings }
+  const paging = { nextCursor, latestCursor, hasMore, itemTotal }
+  return { fresh, guids, times, count, duplicates, rejected, ...paging, warnings }
 }
 
 /** The item, or why it is unreadable with `most` bytes of its text. */

@@ -81,7 +81,7 @@ describe('a page scan', () => {
     const postponed = world.reports.map(({ fields }) => fields.reason)
     expect(postponed).toContain('the fill of a newer poll goes first')
     const pages = world.requests.flatMap(({ purpose, query }) =>
-      purpose === 'backfill' ? `${query.fromMs} ${query.pageCursor}` : [],
+      purpose === 'backfill' ? `${query.fromMs} ${query.pageNumber ?? query.pageCursor}` : [],
     )
     expect(pages.length).toBeGreaterThan(14)
     expect(pages).toEqual([...new Set(pages)])

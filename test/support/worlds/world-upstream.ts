@@ -52,15 +52,23 @@ export class HonestUpstream {
   /** The response to a request that arrives at `nowMs`. */
   page(query: UpstreamListQuery, nowMs: number): Page {
     this.#show(nowMs)
-    const { sinceCursor, pageCursor, pageSize, fromMs = 0, toMs = Number.POSITIVE_INFINITY } = query
+    const {
+      sinceCursor,
+      pageCursor,
+      pageNumber,
+      pageSize,
+      fromMs = 0,
+      toMs = Number.POSITIVE_INFINITY,
+    } = query
     const visible = this.#visible
     const since = sinceCursor === undefined ? '' : keyIn(sinceCursor)
     const end = firstIndex(visible, ({ key, item }) => key <= since || item.timeMs < fromMs - 999)
-    const start = firstIndex(
+    const first = firstIndex(
       visible,
       ({ key, item }) => item.timeMs <= toMs + 999 && (pageCursor === undefined || key < pageCursor),
     )
-    const chosen = visible.slice(start, Math.min(end, start + pageSize))
+    const start = first + ((pageNumber ?? 1) - 1) * pageSize
+    const chosen = visible.slice(start, Math.max(start, Math.min(end, start + pageSize)))
     const more = end > start + pageSize
     const newest = chosen[0]
     const last = chosen.at(-1)
@@ -70,7 +78,13 @@ export class HonestUpstream {
         const text = textOf(item)
         return { text, value: JSON.parse(text) as unknown }
       }),
-      nextCursor: sinceCursor === undefined ? (more && last !== undefined ? last.key : null) : undefined,
+      ...(pageNumber !== undefined && { pageNumber, itemTotal: Math.max(0, end - first) }),
+      nextCursor:
+        (sinceCursor ?? pageNumber) === undefined
+          ? more && last !== undefined
+            ? last.key
+            : null
+          : undefined,
       latestCursor: newest === undefined ? (sinceCursor ?? null) : cursorAt(newest.key),
       hasMore: sinceCursor === undefined ? undefined : more,
       warnings: [],

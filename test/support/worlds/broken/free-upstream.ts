@@ -222,7 +222,7 @@ export class FreeUpstream {
     if (cachedMs > 0 && !isCached) this.#cache.set(key, { answer, untilMs: nowMs + cachedMs })
     const isPresent = !isCached && !isBehind && !answer.isStill && !answer.isEmptied
     if (isPresent) this.answeredMs.push(nowMs)
-    if (query.fromMs !== undefined) this.#follow(query, answer, nowMs)
+    if (query.fromMs !== undefined && query.pageNumber === undefined) this.#follow(query, answer, nowMs)
     if (query.sinceCursor !== undefined && isPresent) this.#offer(query, answer, nowMs)
     return answer.page
   }
@@ -255,13 +255,14 @@ export class FreeUpstream {
   }
 
   #answer(query: UpstreamListQuery, asOfMs: number, nowMs: number): Answer {
-    const { sinceCursor, pageCursor, pageSize } = query
+    const { sinceCursor, pageCursor, pageNumber, pageSize } = query
     const { cursors, order, isRising, hasMore, leftOut, still, pagesEndAfterMs } = this.#rules
     const isStill = isDuring(still, nowMs)
     const isEmptied = this.#isEmptied(query, nowMs)
     const falling = isEmptied ? [] : this.#listed(query, isStill ? (still?.fromMs ?? 0) : asOfMs)
     const listed = isRising && sinceCursor === undefined ? falling.toReversed() : falling
-    const start = pageCursor === undefined ? 0 : this.#startOf(pageCursor, listed)
+    const numbered = ((pageNumber ?? 1) - 1) * pageSize
+    const start = pageCursor === undefined ? numbered : this.#startOf(pageCursor, listed)
     const chosen = listed.slice(start, start + pageSize)
     const more = listed.length > start + pageSize
     const shown = leftOut === 0 ? chosen : chosen.filter((entry) => !this.#withholds(entry, leftOut))
@@ -280,7 +281,8 @@ export class FreeUpstream {
       isEmptied,
       page: {
         items: this.#inOrder(shown, order).map(({ text }) => ({ text, value: this.#values.get(text) })),
-        nextCursor: sinceCursor !== undefined ? undefined : more ? next : null,
+        ...(pageNumber !== undefined && { pageNumber, itemTotal: listed.length }),
+        nextCursor: (sinceCursor ?? pageNumber) !== undefined ? undefined : more ? next : null,
         latestCursor: cursors === 'none' ? null : latest,
         hasMore: sinceCursor === undefined ? undefined : stated,
         warnings: [],
