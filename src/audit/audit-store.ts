@@ -1,7 +1,7 @@
 /** Stores the copy of the audit journal of a node in an SQLite file, and lists entries from it, the newest first. */
 import { BridgeError } from '../errors.ts'
 import { type Database, openDatabase } from '../storage/database.ts'
-import { fileSpace } from '../storage/space.ts'
+import { usedBytes } from '../storage/space.ts'
 import type { AuditEntry } from './audit-rows.ts'
 
 /** The file's `user_version`; a file of another version is begun anew. */
@@ -77,8 +77,7 @@ export class AuditStore {
 
   /** Bytes of the file that are in use; what was deleted leaves room in it. */
   get usedBytes(): number {
-    const { pages, freePages, pageBytes } = fileSpace(this.#db)
-    return (pages - freePages) * pageBytes
+    return usedBytes(this.#db)
   }
 
   /** Up to where the journal was read into it; null: not yet. */

@@ -42,6 +42,12 @@ export function fileSpace(db: Database): FileSpace {
   }
 }
 
+/** Bytes of the file that are in use; deleted rows leave room in it. */
+export function usedBytes(db: Database): number {
+  const { pages, freePages, pageBytes } = fileSpace(db)
+  return (pages - freePages) * pageBytes
+}
+
 /** Whether the file has more free pages than it keeps for new rows. */
 export function hasSpareSpace(space: FileSpace, pace = PACE): boolean {
   return space.freePages > keptPages(space, pace)

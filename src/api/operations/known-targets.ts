@@ -3,6 +3,7 @@
  * leader decides on an order.
  */
 import type { DayReplica, WalkReport } from '../../archive/days.ts'
+import { RECONCILED_DAYS_BACK } from '../../core/calendar/day-record.ts'
 import { MOST_REPORTED_GAPS } from '../../http/schemas/leader-report-schema.ts'
 
 /** Names of what orders can be about; null: this node does not know. */
@@ -21,8 +22,7 @@ export interface TargetSources {
 
 /** Reconciliations that nobody can order: not yet, or of a day without releases. */
 const UNREADABLE: readonly WalkReport[] = ['not_due', 'none']
-/** The last business days that can be read again, and the days among which they are. */
-const BUSINESS_DAYS_BACK = 5
+/** Days among which the last business days are that can be read again. */
 const DAYS_BACK = 30
 
 /** The names as they are when they are asked for. */
@@ -35,7 +35,7 @@ export function knownTargets({ status, days }: TargetSources): KnownTargets {
     },
     days() {
       const reports = days.last(DAYS_BACK)?.filter(({ walk }) => !UNREADABLE.includes(walk))
-      return reports?.slice(-BUSINESS_DAYS_BACK).map(({ date }) => date) ?? null
+      return reports?.slice(-RECONCILED_DAYS_BACK).map(({ date }) => date) ?? null
     },
   }
 }

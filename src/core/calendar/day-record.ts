@@ -6,6 +6,9 @@
 /** Days kept in the log's state: more than open gaps are retried and the ledger covers. */
 export const DAYS_KEPT = 16
 
+/** Business days that may be reconciled late, after an outage or without units; the last ones whose release hours are over. */
+export const RECONCILED_DAYS_BACK = 5
+
 /** The daily reconciliation, which reads a whole day again after its release window. */
 export interface DayWalk {
   /**

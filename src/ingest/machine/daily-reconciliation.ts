@@ -13,6 +13,7 @@ import {
   emptyDay,
   itemsOf,
   type LateItems,
+  RECONCILED_DAYS_BACK,
   withDay,
 } from '../../core/calendar/day-record.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
@@ -27,8 +28,6 @@ import type { OrderRefusal, PageScan, StepContext } from './state.ts'
 const NOON = 12 * 60
 /** Wait after the release window: some plans show items 15 minutes late, and evening polls are rare. */
 const MARGIN_MS = 30 * MINUTE_MS
-/** Business days that may be reconciled late, after an outage or without units. */
-const BUSINESS_DAYS_BACK = 5
 /** Longer than any series of days without a release window. */
 const LONGEST_CLOSED_DAYS = 14
 /** A failed reconciliation continues after 10 min, 20 min, 40 min … */
@@ -320,7 +319,7 @@ function isRecordable(days: readonly DayRecord[], date: string): boolean {
 function datesDue(calendar: Calendar, presentMs: number): string[] {
   const dates: string[] = []
   let date = calendar.londonDate(presentMs)
-  for (let back = 0; back < LONGEST_CLOSED_DAYS && dates.length < BUSINESS_DAYS_BACK; back++) {
+  for (let back = 0; back < LONGEST_CLOSED_DAYS && dates.length < RECONCILED_DAYS_BACK; back++) {
     if (isReconciliationDue(calendar, date, presentMs)) dates.unshift(date)
     date = dayBefore(calendar, date)
   }

@@ -7,6 +7,7 @@ import { type AttemptOutcome, answeredOutcomes, attemptOutcomes } from '../../co
 import { BridgeError } from '../../errors.ts'
 import type { Steps } from '../../lifecycle/slices.ts'
 import { type Database, openDatabase } from '../../storage/database.ts'
+import { usedBytes } from '../../storage/space.ts'
 import {
   type AttemptPlace,
   type AttemptQuery,
@@ -223,9 +224,7 @@ export class AttemptStore {
 
   /** Bytes of the file that are in use; what was forgotten leaves room in it. */
   get usedBytes(): number {
-    const pragma = <K extends string>(name: K): number =>
-      this.#db.prepare<Record<K, number>>(`PRAGMA ${name}`).get()?.[name] ?? 0
-    return (pragma('page_count') - pragma('freelist_count')) * pragma('page_size')
+    return usedBytes(this.#db)
   }
 
   /** How many attempts of the endpoint there are, counted up to `most` for each outcome, and when the oldest began. */

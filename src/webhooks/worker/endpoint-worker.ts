@@ -176,7 +176,7 @@ export class EndpointWorker implements Starter {
     if (this.stopped.aborted) return false
     const key = replayKey(this.endpoint.id, wanted.id)
     if (this.machine.cursors.replayIds().includes(wanted.id)) {
-      // Whoever asked before may still wait for its row.
+      // An earlier request may still wait for its row.
       return !this.#awaitedRows.has(key) || (await this.#written(key))
     }
     this.machine.hasten(wanted, this.#options.clock.now())

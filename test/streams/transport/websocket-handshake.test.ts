@@ -62,7 +62,7 @@ describe('before the upgrade to a WebSocket', () => {
     ['an unknown parameter', {}, '/v1/stream?tail=5', 400],
     ['broken percent-encoding', {}, '/v1/stream?%', 400],
     ['an older version', { 'Sec-WebSocket-Version': '8' }, '/v1/stream', 426],
-  ])('a credential that opens nothing is told before %s', async (_what, changes, path, fault) => {
+  ])('a credential that opens nothing is refused before %s', async (_what, changes, path, fault) => {
     await using api = await startApi()
     const wanted = { tenant: 'desk', name: null, expiresAtMs: null }
     const made = await api.tokens.create({ ...wanted, scopes: ['webhooks:read'] })
@@ -84,7 +84,7 @@ describe('before the upgrade to a WebSocket', () => {
     ])
   })
 
-  test('a ticket that opens nothing is told before an unknown parameter, and one that is good stays good', async () => {
+  test('a ticket that opens nothing is refused before an unknown parameter, and one that is good stays good', async () => {
     await using api = await startApi()
     const { ticket } = api.tickets.give(settingsCaller)
     const ask = (query: string, Authorization: string | null = null) =>

@@ -134,7 +134,6 @@ export class World {
   private isPaused = false
   private requestNumber = 0
   private wakeNumber = 0
-  private dueMs = 0
 
   constructor(options: WorldOptions) {
     this.options = options
@@ -230,6 +229,7 @@ export class World {
     return units.reduce((sum, count) => sum + count, 0)
   }
 
+  /** The state of upstream on the status page. */
   get health() {
     return this.state.upstream
   }
@@ -257,13 +257,13 @@ export class World {
   }
 
   feed(input: Input): void {
-    this.dueMs = this.state.nextPollMs
+    const dueMs = this.state.nextPollMs
     const result = step(this.state, { ...input, nowMs: this.ourMs }, this.config)
     this.state = result.state
-    for (const action of result.actions) this.perform(action)
+    for (const action of result.actions) this.perform(action, dueMs)
   }
 
-  private perform(action: PollerAction): void {
+  private perform(action: PollerAction, dueMs: number): void {
     if (action.type === 'campaign') {
       this.life++
       this.during(10, () => this.feed({ type: 'elected', nowMs: this.nowMs }))
@@ -284,7 +284,7 @@ export class World {
         if (number === this.wakeNumber) this.feed({ type: 'woke', nowMs: this.nowMs })
       })
     } else if (action.type === 'abandon') this.requestNumber++
-    else if (action.type === 'request') this.send(action.purpose, action.query)
+    else if (action.type === 'request') this.send(action.purpose, action.query, dueMs)
     else if (action.type === 'commit') this.commit(action.queued)
     else if (action.type === 'report') this.reports.push({ ...allowed(action), atMs: this.nowMs })
   }
@@ -294,7 +294,7 @@ export class World {
     return { head: { ...head }, ledger }
   }
 
-  private send(purpose: Purpose, query: UpstreamListQuery): void {
+  private send(purpose: Purpose, query: UpstreamListQuery, dueMs: number): void {
     const spentMs = this.ourMs
     // Processes keep the ledger that they were given.
     this.store.ledger = new Map(this.store.ledger)
@@ -307,7 +307,7 @@ export class World {
       const upstreamMs = this.state.plannedSkewsMs.map((skewMs) => this.ourMs + skewMs)
       this.polls.push({
         atMs: this.nowMs,
-        dueMs: this.dueMs,
+        dueMs,
         plannedMs: this.state.plan.intervalMs,
         upstreamMs,
       })

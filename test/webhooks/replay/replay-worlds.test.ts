@@ -104,15 +104,15 @@ test('a replay that is asked for again before its row is durable is durable for 
   world.log.add({ subject: 'a', fca: 'FR' })
   await world.run(1_000)
   world.refusals = 1
-  const told: string[] = []
+  const answers: string[] = []
   const wish: RequestedReplay = { id: 'rp_1', base: 0, until: 1, only: null, createdAtMs: world.clock.now() }
-  void world.worker?.replay(ID, wish).then((isDurable) => told.push(`first ${isDurable}`))
+  void world.worker?.replay(ID, wish).then((isDurable) => answers.push(`first ${isDurable}`))
   await world.run(50)
-  void world.worker?.replay(ID, wish).then((isDurable) => told.push(`second ${isDurable}`))
+  void world.worker?.replay(ID, wish).then((isDurable) => answers.push(`second ${isDurable}`))
   await world.run(1_000)
-  expect(told).toEqual([])
+  expect(answers).toEqual([])
   world.refusals = 0
   await world.run(10_000)
-  expect(told.toSorted()).toEqual(['first true', 'second true'])
+  expect(answers.toSorted()).toEqual(['first true', 'second true'])
   await world.stop()
 })
