@@ -1,5 +1,6 @@
 /** Tests over one Kafka that a node shows the health of endpoints that another node delivers to, also when that changes. */
 import { describe, expect, it } from 'vitest'
+import { isGap } from '../../../src/core/event.ts'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { type BridgeProcess, temporaryDirectory } from '../../support/bridge-process.ts'
@@ -43,7 +44,9 @@ describe.skipIf(brokers === null)('the health of an endpoint on Kafka', () => {
         () => pullAll(asked.ready.http),
         ({ length }) => length >= EVENTS,
       )
-      const matching = () => pullAll(asked.ready.http, '&fcaCategories=MSC,AGM')
+      // Where the flood has opened a gap, readers with any filter get its events too.
+      const matching = async () =>
+        (await pullAll(asked.ready.http, '&fcaCategories=MSC,AGM')).filter(({ type }) => !isGap(type))
       expect((await matching()).length).toBeGreaterThan(10)
       const parts = { since: '2000-01-01', maxConcurrency: 2, filter: { fcaCategories: ['MSC', 'AGM'] } }
       const failing = await ask('POST', '', { url: broken.url, ...parts })
