@@ -7,7 +7,6 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { peakMb } from '../../bench/support/process-usage.ts'
 import { type SeededChance, seededChance } from '../../src/core/chance.ts'
-import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
 import { type ApiEvent, eventually } from '../support/http/api-client.ts'
@@ -24,6 +23,7 @@ import {
   wholeLog,
 } from '../support/streams/flood-readers.ts'
 import { epochLog, judgeReaders, type ReaderVerdict } from '../support/streams/reader-verdict.ts'
+import { heldClock } from '../support/time/held-clock.ts'
 
 /** When it happens, in shares of the flood. */
 const KILL = { from: 0.15, to: 0.35 }
@@ -52,9 +52,11 @@ export async function feedCutRun(run: FeedCuts): Promise<FeedCutRun> {
   const lengthMs = floodMs(run)
   using directory = temporaryDirectory()
   const ports = await freePorts(1)
+  // The flood is short: on a slow machine it would be over before the bridge has started.
+  const market = heldClock()
   const sandbox = await startSandbox(
     { scenario: 'flood', plan: 'advanced', weeklyQuota: 1_000_000, seed: run.seed, speed: run.speed },
-    { clock: systemClock },
+    market,
   )
   const env = bridgeEnv(sandbox, directory.path, {
     BRIDGE_UPSTREAM_PLAN: 'advanced',
@@ -66,6 +68,7 @@ export async function feedCutRun(run: FeedCuts): Promise<FeedCutRun> {
   let bridge: BridgeProcess | null = null
   try {
     bridge = await startBridge(env)
+    market.release()
     await hasEvents(bridge)
     const killAtMs = performance.now() + lengthMs * share(chance, KILL)
     const newEpochAtMs = performance.now() + lengthMs * share(chance, NEW_EPOCH)

@@ -67,7 +67,10 @@ function reportOpened({ actions }: StepContext, { id: gapId, cause, from, to }: 
   actions.push({ type: 'report', level: 'warn', event: 'gap.opened', fields: { gapId, cause, from, to } })
 }
 
-/** Queues the commits of one publication: one, or a chain where that would hold too many events or too much text. */
+/**
+ * Queues the commits of one publication: one, or a chain where that would hold too many events or too much text. Rejected items
+ * come first in it: a crash after them stores none twice, as their texts are known.
+ */
 export function publish(context: StepContext, publication: Publication): void {
   const { purpose, items, rejected = [], opening = [], closing, first = {} } = publication
   const last = { ...publication.last, ...rescanFor(context, publication) }
@@ -107,15 +110,24 @@ export function publish(context: StepContext, publication: Publication): void {
     const type = closing.as === 'filled' ? GAP_FILLED : GAP_GIVEN_UP
     entries.push({ event: gapEvent(closing.gap, type, at), found: null })
   }
+  const unreadable = chunksOf(rejected, ({ raw }) => raw.length)
+  for (const portion of unreadable.slice(0, -1)) {
+    enqueue(context, purpose, {
+      events: [],
+      rejected: portion,
+      head: daysFor(context, { rejected: portion }),
+    })
+  }
   const chunks = chunksOf(entries, ({ event }) => event.data.length)
   chunks.forEach((chunk, index) => {
     const isFirst = index === 0
     const isLast = index === chunks.length - 1
+    const beside = isFirst ? (unreadable.at(-1) ?? []) : []
     enqueue(context, purpose, {
       events: chunk.map(({ event }) => event),
-      ...(isFirst && rejected.length > 0 ? { rejected: [...rejected] } : {}),
+      ...(beside.length > 0 ? { rejected: beside } : {}),
       head: {
-        ...daysFor(context, publication, chunk, { isFirst, isLast }),
+        ...daysFor(context, { entries: chunk, rejected: beside, ...(isLast && { day: publication.day }) }),
         ...(isFirst ? first : {}),
         ...(isLast ? last : {}),
         latestTimeMs: chunk.reduce(
@@ -146,18 +158,20 @@ function rescanFor(context: StepContext, { purpose, items, last }: Publication):
   return { round: { fromMs, dueAtMs: dueAtMs ?? context.nowMs + rounds.everyMs, newsMs, attempts } }
 }
 
+/** What a commit does to the days' records. */
+interface DayChanges {
+  entries?: readonly Entry[]
+  rejected: readonly RejectedItem[]
+  day?: Publication['day'] | undefined
+}
+
 /** The changes of the days' records with this commit; the first commit starts the count. */
-function daysFor(
-  context: StepContext,
-  { rejected = [], day }: Publication,
-  chunk: readonly Entry[],
-  { isFirst, isLast }: { isFirst: boolean; isLast: boolean },
-): HeadPatch {
+function daysFor(context: StepContext, { entries = [], rejected, day }: DayChanges): HeadPatch {
   const { head } = context.state
-  const found = chunk.flatMap((entry) => entry.found ?? [])
-  const counted = daysAfter(context, { found, rejected: isFirst ? rejected : [] })
+  const found = entries.flatMap((entry) => entry.found ?? [])
+  const counted = daysAfter(context, { found, rejected })
   const days: readonly DayRecord[] =
-    isLast && day !== undefined
+    day !== undefined
       ? withDay(counted, day.date, (known) => ({ ...known, walk: day.walk }), daysKept(context))
       : counted
   return {

@@ -8,7 +8,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { isLoopback } from '../../core/ip.ts'
 import { bearerHeader } from '../../http/auth.ts'
 import { type ConnectionSlots, createConnectionSlots } from '../../http/bounds/connection-slots.ts'
-import { checkUrl } from '../../http/limits.ts'
+import { checkUrl, checkUrlLength } from '../../http/limits.ts'
 import { Query } from '../../http/parameters.ts'
 import { HttpProblem, problemOf, retryLater } from '../../http/problem.ts'
 import type { RateLimits } from '../../http/rate-limits.ts'
@@ -217,7 +217,7 @@ function isAllowed(
 /**
  * The credential of a handshake; null where it has none.
  * @throws HttpProblem for a request that must not become a WebSocket; where its credential opens nothing, that comes before
- * what is wrong with the rest of it
+ * what is wrong with the rest of it, but for an address that is too long
  */
 function readHandshake(
   request: IncomingMessage,
@@ -225,6 +225,7 @@ function readHandshake(
   options: WebSocketOptions,
 ): HandshakeCredential | null {
   const { url = '', headers } = request
+  checkUrlLength(url)
   if (stopping.aborted) throw retryLater('unavailable', 'this node is stopping')
   if (headers.origin !== undefined && !isAllowed(headers.origin, headers.host, options)) {
     throw new HttpProblem(

@@ -1,4 +1,4 @@
-/** Tests that nothing is lost where a publication of several commits ends after the first one. */
+/** Tests that nothing is lost where a publication of several commits ends between them. */
 import { expect, it } from 'vitest'
 import type { QueuedCommit } from '../../../src/ingest/machine/state.ts'
 import { World } from '../../support/worlds/ingest-world.ts'
@@ -33,6 +33,28 @@ it('a gap that opens over more items than a commit holds continues behind the la
   })
   world.run(SEVEN + 60 * MINUTE)
   expect(refused()).toBe(1)
+  expect(world.missing()).toEqual([])
+  expect(world.twice()).toEqual([])
+})
+
+it('rejected items that are too many for one commit are stored once and counted, though the second of their commits fails', () => {
+  const unreadable = burst('unreadable', SEVEN + SECOND, SECOND, 1500).map((item) => ({
+    ...item,
+    malformed: true,
+  }))
+  const counts: number[] = []
+  const world = new World({
+    ...{ pageSize: 5000, weeklyQuota: 1_000_000, seed: 1, startMs: SEVEN - 10 * SECOND },
+    items: [...unreadable, ...burst('good', SEVEN + SECOND, SECOND, 30)],
+    refuseCommit({ commit: { rejected = [] } }) {
+      if (rejected.length > 0) counts.push(rejected.length)
+      return rejected.length > 0 && counts.length === 2
+    },
+  })
+  world.run(SEVEN + MINUTE)
+  expect(counts).toEqual([1000, 500, 500])
+  expect(world.store.rejected.length).toBe(1500)
+  expect(world.store.head.days.map(({ rejected }) => rejected)).toEqual([1500])
   expect(world.missing()).toEqual([])
   expect(world.twice()).toEqual([])
 })
