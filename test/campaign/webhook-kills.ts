@@ -7,7 +7,7 @@ import { seededChance } from '../../src/core/chance.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { startSandbox } from '../../src/sandbox/sandbox.ts'
 import { type BridgeProcess, bridgeEnv, startBridge, temporaryDirectory } from '../support/bridge-process.ts'
-import { type ApiEvent, eventually, pullAll } from '../support/http/api-client.ts'
+import { eventually, pullAll } from '../support/http/api-client.ts'
 import { uniqueName } from '../support/kafka/clients.ts'
 import { startCluster } from '../support/kafka/cluster.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../support/webhooks/endpoint-api.ts'
@@ -16,6 +16,7 @@ import {
   allTaken,
   judgeWebhooks,
   type OwedEndpoint,
+  owedOf,
   type WebhookVerdict,
 } from '../support/webhooks/webhook-verdict.ts'
 import { kafkaOf } from './kafka.ts'
@@ -111,7 +112,7 @@ export async function webhookKillRun(run: WebhookKills): Promise<WebhookKillRun>
     const owing = async (): Promise<OwedEndpoint[]> => {
       const events = await pullAll(first())
       const important = await pullAll(first(), '&importance=high%2B')
-      return made.map((one) => ({ ...one, owed: owedTo(one.receiver === 'filtered' ? important : events) }))
+      return made.map((one) => ({ ...one, owed: owedOf(one.receiver === 'filtered' ? important : events) }))
     }
     const untilMs = performance.now() + REST_MS
     let owed = await owing()
@@ -150,11 +151,6 @@ async function makeEndpoints(base: string, url: (receiver: string) => string): P
     made.push({ receiver, id, secret, maxConcurrency: wanted.maxConcurrency, order })
   }
   return made
-}
-
-/** Gap events go only to endpoints that opt in. */
-function owedTo(events: readonly ApiEvent[]): ApiEvent[] {
-  return events.filter(({ type }) => !type.startsWith('bridge.'))
 }
 
 /** How many shards the group last assigned to the process, from its log. */

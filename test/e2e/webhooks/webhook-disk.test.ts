@@ -12,7 +12,7 @@ import {
   type ScriptedReceivers,
   startScriptedReceivers,
 } from '../../support/webhooks/scripted-receivers.ts'
-import { allTaken, judgeWebhooks, type OwedEndpoint } from '../../support/webhooks/webhook-verdict.ts'
+import { allTaken, judgeWebhooks, type OwedEndpoint, owedOf } from '../../support/webhooks/webhook-verdict.ts'
 
 /** Enough for the log and its side files, and some more. */
 const DISK_BYTES = 24 * 1024 * 1024
@@ -49,7 +49,7 @@ describe.skipIf(!canHaveSmallDisk())('webhook deliveries on a full disk', () => 
   /** Resolves when both have accepted every matching event of the log. */
   const delivered = async (): Promise<OwedEndpoint[]> => {
     const held = await pullWanted()
-    const owed = made.map((one) => ({ ...one, owed: held }))
+    const owed = made.map((one) => ({ ...one, owed: owedOf(held) }))
     await eventually(
       () => allTaken(owed, receiver.receipts),
       (all) => all,

@@ -9,7 +9,7 @@ import { startCluster } from '../../support/kafka/cluster.ts'
 import { kafkaRuntime } from '../../support/kafka/for-tests.ts'
 import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
 import { receiverScripts, startScriptedReceivers } from '../../support/webhooks/scripted-receivers.ts'
-import { allTaken, judgeWebhooks, type OwedEndpoint } from '../../support/webhooks/webhook-verdict.ts'
+import { allTaken, judgeWebhooks, type OwedEndpoint, owedOf } from '../../support/webhooks/webhook-verdict.ts'
 
 const runtime = await kafkaRuntime()
 /** A stuck shard is reported within five seconds; the rest is for a machine under load. */
@@ -59,7 +59,7 @@ describe.skipIf(runtime === null)('webhooks during a Kafka outage', () => {
       await cluster.nodes[0]?.start()
       await eventually(isReady, (ready) => ready, 60_000)
       const held = await pullAll(bridge.ready.http)
-      const owed = made.map((one) => ({ ...one, owed: held }))
+      const owed = made.map((one) => ({ ...one, owed: owedOf(held) }))
       await eventually(
         () => allTaken(owed, receiver.receipts),
         (all) => all,

@@ -1,5 +1,6 @@
 /** Checks what receivers got despite kills against the log's events (contract §7), and counts each violated promise. */
 import { Webhook } from 'standardwebhooks'
+import { isGap } from '../../../src/core/event.ts'
 import { webhookId } from '../../../src/core/signature.ts'
 import type { ApiEvent } from '../http/api-client.ts'
 import type { Receipt } from './scripted-receivers.ts'
@@ -73,6 +74,11 @@ export function judgeWebhooks(
       say(`${overtaken.length} overtook an earlier one of their issuer: ${overtaken[0]}`)
   }
   return verdict
+}
+
+/** What an endpoint is owed of events that were pulled: pulls bring gap events whatever the filter, endpoints that do not name them get none. */
+export function owedOf(pulled: readonly ApiEvent[]): ApiEvent[] {
+  return pulled.filter(({ type }) => !isGap(type))
 }
 
 /** Whether every event that is owed was taken. */
