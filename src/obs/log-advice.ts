@@ -20,7 +20,8 @@ export const logAdvice = {
   'audit.lost': 'Keep this line where the audit journal matters: nothing else has this entry.',
   'audit.trimmed': 'Look in `bridge audit` which token makes that many changes.',
   'audit.unavailable': 'Look at the room on the volume of BRIDGE_DATA_DIR, or at Kafka, if it lasts.',
-  'backfill.limited': 'A shorter BRIDGE_BACKFILL avoids it.',
+  'backfill.limited':
+    'A shorter BRIDGE_BACKFILL avoids it: polls of the first week are fewer, and items later, for what the backfill took.',
   'console.build_failed': 'Read `error`; install the product again if files are missing.',
   'day_report.write_failed': 'Nothing to do unless it repeats: then see `log.unavailable`.',
   'endpoint.deletion_undone': 'Delete it again.',

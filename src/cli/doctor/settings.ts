@@ -60,7 +60,9 @@ function checkBackfill(
   const finding =
     `BRIDGE_BACKFILL needs about ${units} requests, half of the weekly quota is ${budget}: ` +
     `a first start reads the newest ${counted(days, 'day')} and leaves the rest as an open gap`
-  return [warn('backfill', finding, 'set BRIDGE_BACKFILL to a shorter time if that is not meant')]
+  const advice =
+    'set BRIDGE_BACKFILL to a shorter time: its requests come back after a week, and until then polls are fewer and items later'
+  return [warn('backfill', finding, advice)]
 }
 
 /** The calendar, and what is wrong with its file; null where it cannot be read. */
