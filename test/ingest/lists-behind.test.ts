@@ -198,3 +198,161 @@ describe('a list that is cut off inside a second', () => {
     expect(world.store.head.days.find(({ date }) => date === '2026-01-06')?.walk?.state).toBe('whole')
   })
 })
+
+/** A page of a list of these items that is cut off after so many; answers by number have all of it. */
+function pageOf(
+  { items, ...page }: Page,
+  { pageSize, pageNumber, pageCursor = 'page 0' }: UpstreamListQuery,
+  most: number,
+): Page {
+  if (pageNumber !== undefined) {
+    const start = (pageNumber - 1) * pageSize
+    const shown = items.slice(start, start + pageSize)
+    return { ...page, items: shown, nextCursor: undefined, itemTotal: items.length }
+  }
+  const first = Number(pageCursor.slice('page '.length))
+  const last = Math.min(first + pageSize, most)
+  const isLast = last >= Math.min(items.length, most)
+  return { ...page, items: items.slice(first, last), nextCursor: isLast ? null : `page ${last}` }
+}
+
+/** All that a query lists, without pages. */
+function wholeOf({ fromMs, toMs }: UpstreamListQuery, nowMs: number, honest: FreeUpstream): Page {
+  const range = { ...(fromMs !== undefined && { fromMs }), ...(toMs !== undefined && { toMs }) }
+  return honest.page({ ...range, pageSize: 10_000 }, nowMs)
+}
+
+const unreadable = ({ text }: Page['items'][number]): Page['items'][number] => {
+  const value = { guid: (JSON.parse(text) as FreeItem).guid }
+  return { text: JSON.stringify(value), value }
+}
+
+describe('a list that is read by page numbers', () => {
+  const ALL = Number.POSITIVE_INFINITY
+  const silent = ({ world, missing }: ReturnType<typeof worldOf>): string[] => {
+    const rejected = new Set(world.store.rejected.map(({ guid }) => guid))
+    return missing(SEVEN + 15 * HOUR).flatMap(({ item: { guid, timeMs } }) => {
+      const isInGap = world.openGaps.some(
+        ({ from, to }) => Date.parse(from) <= timeMs && timeMs <= Date.parse(to),
+      )
+      return isInGap || rejected.has(guid) ? [] : guid
+    })
+  }
+  const walkOf = (world: World) =>
+    world.store.head.days.find(({ date }) => date === '2026-01-06')?.walk?.state
+
+  it.each<[string, (whole: Page, query: UpstreamListQuery, nowMs: number) => Page]>([
+    [
+      'while answers by number are empty and say so',
+      (whole, query, nowMs) => {
+        const isEmpty = query.pageNumber !== undefined && nowMs < SEVEN + 13 * HOUR
+        return pageOf(isEmpty ? { ...whole, items: [] } : whole, query, 50)
+      },
+    ],
+    [
+      'whose pages by number begin with the oldest item',
+      (whole, query) => {
+        const isRising = query.pageNumber !== undefined
+        return pageOf(isRising ? { ...whole, items: whole.items.toReversed() } : whole, query, 50)
+      },
+    ],
+    [
+      'from which an item is withdrawn before the first of them',
+      (whole, query) => {
+        const isGone = query.pageNumber !== undefined
+        return pageOf(isGone ? { ...whole, items: whole.items.slice(1) } : whole, query, 100)
+      },
+    ],
+    [
+      'from which an item is withdrawn between them',
+      (whole, query) => {
+        const isGone = (query.pageNumber ?? 0) > 3
+        return pageOf(isGone ? { ...whole, items: whole.items.slice(1) } : whole, query, 100)
+      },
+    ],
+    [
+      'whose last page by cursor has no readable item',
+      (whole, query) => {
+        const items = whole.items.map((item, at) => (at < 50 ? unreadable(item) : item))
+        return pageOf({ ...whole, items }, query, 50)
+      },
+    ],
+  ])('loses nothing in silence: one %s', (_name, answer) => {
+    const played = worldOf(
+      'lite',
+      (query, nowMs, honest) => answer(wholeOf(query, nowMs, honest), query, nowMs),
+      oneSecond(352, 0),
+    )
+    played.world.run(SEVEN + 20 * HOUR)
+    expect(silent(played)).toEqual([])
+    expect(played.world.twice()).toEqual([])
+  })
+
+  it('fills its gap although a page of it has unreadable items only', () => {
+    const played = worldOf(
+      'lite',
+      (query, nowMs, honest) => {
+        const whole = wholeOf(query, nowMs, honest)
+        const items = whole.items.map((item, at) => (at >= 50 && at < 100 ? unreadable(item) : item))
+        return pageOf({ ...whole, items }, query, 50)
+      },
+      oneSecond(352, 0),
+    )
+    played.world.run(SEVEN + 20 * HOUR)
+    expect(silent(played)).toEqual([])
+    expect(played.world.openGaps).toEqual([])
+    expect(walkOf(played.world)).toBe('whole')
+  })
+
+  it.each([400, 404])('is whole although upstream answers a page behind its end with %i', (status) => {
+    const honest = new FreeUpstream(oneSecond(300, 0), {}, seededChance(1))
+    const listed = (query: UpstreamListQuery, nowMs: number) =>
+      pageOf(wholeOf(query, nowMs, honest), query, ALL)
+    const world: World = new World({
+      ...{ ...plans.lite, seed: 1, startMs: SEVEN - 20 * MINUTE, items: [] },
+      strange: (_page, query) =>
+        query.sinceCursor === undefined ? listed(query, world.nowMs) : honest.page(query, world.nowMs),
+      fails: (query, _requests, nowMs) =>
+        query.pageNumber !== undefined && listed(query, nowMs).items.length === 0
+          ? { kind: 'refused', status, message: 'no such page', hint: null }
+          : undefined,
+    })
+    world.run(SEVEN + 20 * HOUR)
+    expect(world.requests.some(({ query }) => query.pageNumber !== undefined)).toBe(true)
+    expect(world.openGaps).toEqual([])
+    expect(walkOf(world)).toBe('whole')
+  })
+
+  it('is one that a backfill reads whose pages begin with the oldest item, and are cut off between two seconds', () => {
+    const items = [...oneSecond(120, 0), ...threeDays().slice(EARLY + BURST, EARLY + BURST + 90)]
+    const honest = new FreeUpstream(items, {}, seededChance(1))
+    const world: World = new World({
+      ...{ ...plans.lite, seed: 1, startMs: SEVEN + 14 * HOUR, items: [], backfillMs: DAY },
+      strange: (_page, query) => {
+        if (query.sinceCursor !== undefined || query.fromMs === undefined)
+          return honest.page(query, world.nowMs)
+        const whole = wholeOf(query, world.nowMs, honest)
+        return pageOf({ ...whole, items: whole.items.toReversed() }, query, 150)
+      },
+    })
+    world.run(SEVEN + 14 * HOUR + 10 * MINUTE)
+    expect(world.store.events.filter(({ type }) => type === 'disclosure.published.v1')).toHaveLength(210)
+    expect(world.openGaps).toEqual([])
+  })
+
+  it('is published in parts where it is too much to hold', () => {
+    const honest = new FreeUpstream(oneSecond(250, 0), {}, seededChance(1))
+    const padding = ' '.repeat(200_000)
+    const world: World = new World({
+      ...{ ...plans.lite, seed: 1, startMs: SEVEN + 14 * HOUR, items: [], backfillMs: DAY },
+      strange: (_page, query) => {
+        const page = pageOf(wholeOf(query, world.nowMs, honest), query, 50)
+        return { ...page, items: page.items.map((item) => ({ ...item, text: `${item.text}${padding}` })) }
+      },
+    })
+    world.run(SEVEN + 14 * HOUR + 10 * MINUTE)
+    const lastMs = world.requests.findLast(({ purpose }) => purpose === 'backfill')?.atMs ?? 0
+    expect(world.store.events).toHaveLength(250)
+    expect(world.committedMs.filter((atMs) => atMs < lastMs).length).toBeGreaterThanOrEqual(100)
+  })
+})

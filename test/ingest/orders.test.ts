@@ -127,8 +127,8 @@ test('the wait after a 429 to a proxied request also holds once a page that was 
   const common = { spentMs: NOW_MS, ledger, nowMs: NOW_MS }
   const outcome = { kind: 'too_many' as const, retryAfter: '60', ...timing }
   ;({ state } = step(state, { type: 'proxied', outcome, ...common }, config))
-  const page = { fresh: [], guids: [], times: [], count: 0, duplicates: 0, rejected: [], warnings: [] }
-  const value = { ...page, nextCursor: 'p2', latestCursor: null, hasMore: undefined }
+  const page = { fresh: [], guids: [], times: [], count: 0, keys: [], duplicates: 0, rejected: [] }
+  const value = { ...page, warnings: [], nextCursor: 'p2', latestCursor: null, hasMore: undefined }
   ;({ state } = step(
     state,
     { type: 'answered', answer: { kind: 'ok', value, ...timing }, ...common },

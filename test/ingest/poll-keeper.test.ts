@@ -20,7 +20,7 @@ import { createManualClock } from '../support/time/manual-clock.ts'
 const START_MS = Date.parse('2026-01-06T07:00:00Z')
 const DAY_MS = 86_400_000
 const PAGE: ReadPage = {
-  ...{ fresh: [], guids: [], times: [], count: 0, duplicates: 0, rejected: [] },
+  ...{ fresh: [], guids: [], times: [], count: 0, keys: [], duplicates: 0, rejected: [] },
   ...{ nextCursor: null, latestCursor: null, hasMore: false, warnings: [] },
 }
 

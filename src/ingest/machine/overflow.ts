@@ -154,9 +154,26 @@ export function mayBeMetAgain(context: StepContext, before: PageScan, page: Read
   return isFullAtEnd(context, before, page) && items < before.guids.size
 }
 
+/** A list of which nothing was read. */
+export const UNREAD_LIST: PageScan['list'] = { met: new Set(), pages: 0, total: null }
+
+/** The list with one more page of it. A total that changes tells nothing: items have moved to pages that were read. */
+export function listAfter(
+  { list, pageCursor, pageNumber }: PageScan,
+  { keys, itemTotal = Number.POSITIVE_INFINITY }: ReadPage,
+): PageScan['list'] {
+  const isSame = list.total === null || list.total === itemTotal
+  return {
+    met: new Set([...list.met, ...keys]),
+    pages: pageCursor === null || list.pages > 0 ? list.pages + 1 : 0,
+    total: pageNumber === null ? null : isSame ? itemTotal : Number.POSITIVE_INFINITY,
+  }
+}
+
 /**
- * The number of the page to ask for where the last page may be cut off inside a second: answers by number tell how many items
- * the list has. Null where none is asked for, or nothing more comes.
+ * The number of the page to ask for where the list may be cut off behind its last page and cannot be read on by date: answers by
+ * number tell how many items it has. That page is asked for again first: there may be none behind it. Null where none is asked for,
+ * or nothing more comes.
  */
 export function nextNumber(
   context: StepContext,
@@ -166,20 +183,26 @@ export function nextNumber(
 ): number | null {
   if (before.pageNumber === null) {
     const { nextCursor, count, times } = page
-    const isLast = nextCursor === null && count >= context.config.pageSize
-    const isCut = isFullAtEnd(context, before, page) || (isLast && Math.max(...times) === Math.min(...times))
-    // The pages of the list so far, each of them full, and the next one.
-    return isCut ? after.seenCursors.length + 2 : null
+    const isFullLast = nextCursor === null && count >= context.config.pageSize && !isFalling(times)
+    const isCut =
+      isFullAtEnd(context, before, page) || (isFullLast && Math.min(...times) >= after.fromMs - 1000)
+    // A scan that began with a later page has not met those before it.
+    return isCut ? Math.max(1, after.list.pages) : null
   }
-  const hasNews = after.guids.size > before.guids.size
-  return hasNews && !isWholeByNumber(context, before, page) ? before.pageNumber + 1 : null
+  if (isWholeByNumber(context, after, before)) return null
+  const { met, total } = after.list
+  const mayHaveMore = before.list.total === null || met.size > before.list.met.size || met.size === total
+  return mayHaveMore ? before.pageNumber + 1 : null
 }
 
-/** True where the page of that number tells that the list has no more items than its pages so far. */
+/**
+ * True where the page of that number is the last one, and as many items were met as it tells. Fewer pages are not enough: where
+ * items were withdrawn meanwhile, others have moved to pages that were read.
+ */
 export function isWholeByNumber(
   { config }: StepContext,
+  { list: { met, total } }: PageScan,
   { pageNumber }: PageScan,
-  { count, itemTotal = Number.POSITIVE_INFINITY }: ReadPage,
 ): boolean {
-  return pageNumber !== null && itemTotal <= (pageNumber - 1) * config.pageSize + count
+  return pageNumber !== null && met.size === total && pageNumber * config.pageSize >= total
 }

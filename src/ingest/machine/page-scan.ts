@@ -16,9 +16,11 @@ import {
   isFirstOfRest,
   isFullAtEnd,
   isWholeByNumber,
+  listAfter,
   mayBeMetAgain,
   nextNumber,
   restBelow,
+  UNREAD_LIST,
 } from './overflow.ts'
 import {
   GAP_RETRY_MS,
@@ -81,6 +83,7 @@ export function startScan(
     belowMs: null,
     pageCursor: null,
     pageNumber: null,
+    list: UNREAD_LIST,
     pageMs: null,
     seenCursors: [],
     guids: new Set(),
@@ -174,17 +177,13 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   const hasNothingNew = page.count > 0 && grown.guids.size === scan.guids.size
   const isEnd = isFirstOfRest(scan) && hasNothingNew && !isFullAtEnd(context, scan, page)
   if (page.nextCursor === null || scan.pageNumber !== null || isEnd) {
-    const pageNumber = nextNumber(context, grown, scan, page)
-    if (pageNumber !== null) {
-      context.state.scan = { ...grown, pageNumber, pageCursor: null, failures: 0 }
-      return
-    }
+    const first = { ...grown, pageCursor: null, failures: 0 }
+    const isAside = scan.pageNumber !== null && grown.strayPages >= MOST_STRAY_PAGES
+    const pageNumber = isAside ? null : nextNumber(context, grown, scan, page)
+    if (pageNumber !== null) return goOn(context, { ...first, pageNumber })
     const belowMs = restBelow(context, grown, scan, page)
-    if (belowMs !== null) {
-      // Its pages are those of another list: a cursor may count from its beginning.
-      context.state.scan = { ...grown, belowMs, pageCursor: null, seenCursors: [], failures: 0 }
-      return
-    }
+    // Its pages are those of another list: a cursor may count from its beginning.
+    if (belowMs !== null) return goOn(context, { ...first, belowMs, seenCursors: [], list: UNREAD_LIST })
     const doubt = doubtAbout(context, grown, scan, page)
     return doubt === null
       ? complete(context, grown)
@@ -192,10 +191,14 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   }
   const fault = faultOf(context, scan, grown, page)
   if (fault !== null) return postpone(context, { ...grown, pageCursor: null }, fault)
-  const next = { ...grown, pageCursor: page.nextCursor ?? null, pageMs: context.nowMs, failures: 0 }
+  goOn(context, { ...grown, pageCursor: page.nextCursor ?? null, pageMs: context.nowMs, failures: 0 })
+}
+
+/** The scan goes on with its next page; what it has fetched is published where that is too much to hold. */
+function goOn(context: StepContext, next: PageScan): void {
   context.state.scan = next
   if (isTooMuchToHold(next)) publishHeld(context, next)
-  else if (grown.fetched.length >= COMMIT_LIMIT && grown.gapId !== null) publishPart(context, next)
+  else if (next.fetched.length >= COMMIT_LIMIT && next.gapId !== null) publishPart(context, next)
 }
 
 /** Publishes what the scan has fetched, of a fill behind an open gap; the scan goes on. */
@@ -238,6 +241,7 @@ function withPage(scan: PageScan, page: ReadPage): PageScan {
     ...addFetched(scan, inRange),
     rejected: [...scan.rejected, ...page.rejected.filter(({ raw }) => !unreadable.has(raw))],
     guids: new Set([...scan.guids, ...page.guids]),
+    list: listAfter(scan, page),
     pages: scan.pages + 1,
     strayPages: isStray ? scan.strayPages + 1 : 0,
     seenCursors: scan.pageCursor === null ? scan.seenCursors : [...scan.seenCursors, scan.pageCursor],
@@ -255,7 +259,7 @@ function isInRange({ fromMs, toMs }: PageScan, timeMs: number): boolean {
  */
 function doubtAbout(context: StepContext, scan: PageScan, before: PageScan, page: ReadPage): string | null {
   if (isFirstOfRest(before) && page.count === 0) return 'the list does not go on where its last page was full'
-  if (before.pageNumber !== null && !isWholeByNumber(context, before, page))
+  if (before.pageNumber !== null && !isWholeByNumber(context, scan, before))
     return 'the list may be cut off inside a second'
   if (isAstray(scan)) return 'the scan did not meet the items of the poll that it completes'
   if (isBehindPoll(scan)) return 'the list has less than half of what a poll has shown of the range'

@@ -68,8 +68,9 @@ export interface ReadPage
   guids: string[]
   /** Upstream times of every readable item, in the same order, ms since 1970. */
   times: number[]
-  /** Items on the page, unreadable ones too. */
+  /** Items on the page, unreadable ones too, and what tells them apart: a guid, or the hash of what cannot be read. */
   count: number
+  keys: string[]
   duplicates: number
   rejected: RejectedItem[]
 }
@@ -98,27 +99,26 @@ export interface PageScan {
   toMs: number | null
   /** The end of what is asked for once the pages have ended with a full one: about its oldest item; null before. */
   belowMs: number | null
-  /** The next page; null = the first one. */
+  /** The next page; null = the first one. Instead of it, a page by its number, behind a full last page; else null. */
   pageCursor: string | null
-  /** Instead of it, the number of a page of what may lie behind a full last page; null where it is not asked by number. */
   pageNumber: number | null
+  /** The list so far: which items were met, on how many pages from its first one on, and the total that answers by number tell. */
+  list: { met: ReadonlySet<string>; pages: number; total: number | null }
   /** When that page cursor came, by our clock; null before the first page of this try. */
   pageMs: number | null
   seenCursors: string[]
   /** guids of all pages so far: a page with none but these is a loop. */
   guids: ReadonlySet<string>
   pages: number
-  /** Pages in a row without an item of the range. */
+  /** Pages without an item of the range, and failed requests, in a row. */
   strayPages: number
-  /** Failed requests in a row. */
   failures: number
-  /** Items that are not published yet. */
+  /** Items that are not published yet, and how many this scan has published so far. */
   fetched: FetchedItem[]
+  published: number
   /** The latest revision of each guid that this scan has fetched, published or not. */
   latest: ReadonlyMap<string, FetchedItem>
   rejected: RejectedItem[]
-  /** Items that this scan has published so far. */
-  published: number
   startedMs: number
   /** Up to where the poll before this scan covers everything; ms since 1970, upstream's clock. */
   coveredToMs: number

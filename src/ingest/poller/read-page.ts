@@ -61,8 +61,9 @@ export function* readItems(
   const duplicates = held.length - fresh.length
   const times = held.map((item) => item.disclosure.timeMs)
   const count = page.items.length
+  const keys = [...guids, ...unreadable.keys()]
   const paging = { nextCursor, latestCursor, hasMore, itemTotal }
-  return { fresh, guids, times, count, duplicates, rejected, ...paging, warnings }
+  return { fresh, guids, times, count, keys, duplicates, rejected, ...paging, warnings }
 }
 
 /** The item, or why it is unreadable with `most` bytes of its text. */

@@ -235,10 +235,18 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'full-last-page-believed',
     file: machine('page-scan'),
-    before: 'if (belowMs !== null) {',
-    after: 'if (belowMs !== null && belowMs < 0) {',
+    before: 'if (belowMs !== null) return',
+    after: 'if (belowMs !== null && belowMs < 0) return',
     breaks: 'What lies behind a full last page is asked for by date.',
     killedBy: listsTest('is read on by date: %s'),
+  },
+  {
+    name: 'total-by-number-believed',
+    file: machine('overflow'),
+    before: 'met.size === total && pageNumber * config.pageSize',
+    after: 'total !== null && pageNumber * config.pageSize',
+    breaks: 'A list that is read by page numbers is whole once as many items were met as it has.',
+    killedBy: listsTest('loses nothing in silence: one %s'),
   },
   {
     name: 'late-day-believed',

@@ -188,7 +188,7 @@ it('items that are stamped ahead of both clocks never do, however many of a page
 })
 
 const EMPTY_PAGE: ReadPage = {
-  ...{ fresh: [], guids: [], times: [], count: 0, duplicates: 0, rejected: [], warnings: [] },
+  ...{ fresh: [], guids: [], times: [], count: 0, keys: [], duplicates: 0, rejected: [], warnings: [] },
   ...{ nextCursor: null, latestCursor: null, hasMore: false },
 }
 
