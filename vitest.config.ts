@@ -16,8 +16,8 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['test/e2e/**', 'test/integration/**'],
-          // The simulated weeks take up to ten seconds on a quiet machine of two cores.
-          testTimeout: 60_000,
+          // The simulated weeks take up to twenty seconds on a quiet machine of two cores.
+          testTimeout: 120_000,
           // No test keeps state in a module: sharing them halves the tier's time.
           isolate: false,
           // Nothing else runs while they do, so every core is theirs.

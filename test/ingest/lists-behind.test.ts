@@ -288,6 +288,25 @@ describe('a list that is read by page numbers', () => {
     expect(played.world.twice()).toEqual([])
   })
 
+  it('loses nothing in silence where the end that is asked for is exclusive, and the list is cut off between two seconds', () => {
+    const items = oneSecond(392, 0).map((item, place) => {
+      const second = place < 130 ? 0 : place < 250 ? 1 : place < 352 ? 2 : -20
+      const timeMs = SEVEN + second * SECOND
+      return { ...item, timeMs, fromMs: timeMs + 300 }
+    })
+    const played = worldOf(
+      'lite',
+      ({ toMs, ...query }, nowMs, honest) => {
+        const end = toMs === undefined ? {} : { toMs: toMs - SECOND }
+        return pageOf(wholeOf({ ...query, ...end }, nowMs, honest), query, 150)
+      },
+      items,
+    )
+    played.world.run(SEVEN + 20 * HOUR)
+    expect(silent(played)).toEqual([])
+    expect(played.world.twice()).toEqual([])
+  })
+
   it('fills its gap although a page of it has unreadable items only', () => {
     const played = worldOf(
       'lite',

@@ -113,8 +113,8 @@ export function plausibleTimes(context: StepContext, { times }: ReadPage): numbe
 }
 
 /**
- * The time, or a second later, of the oldest item of a last page that is full, newest first: its list may have been cut off
- * there, so what is older is asked for by date. Null where the page has nothing that the scan had not met, or one second only.
+ * A second after the oldest item of a last page that is full: its list may have been cut off there, so what is older is asked
+ * for by date. Null where dates do not lead on, or where the page has nothing that the scan had not met.
  */
 export function restBelow(
   { config }: StepContext,
@@ -123,11 +123,18 @@ export function restBelow(
   { count, times }: ReadPage,
 ): number | null {
   if (before.pageNumber !== null || count < config.pageSize) return null
-  if (after.guids.size === before.guids.size || !isFalling(times)) return null
+  if (after.guids.size === before.guids.size || !leadsOnByDate(times)) return null
   const oldestMs = Math.min(...times)
-  // The end may be exclusive. A page of two seconds would be the same one again.
-  const isSparse = 2 * times.filter((timeMs) => timeMs <= oldestMs + 1000).length < count
-  return oldestMs < after.fromMs ? null : isSparse ? oldestMs + 1000 : oldestMs
+  return oldestMs < after.fromMs ? null : oldestMs + 1000
+}
+
+/**
+ * True for a page, newest first, that has fewer than half of its items at its end: what is asked for up to a second after its
+ * oldest item, because the end may be exclusive, is not the same page again.
+ */
+function leadsOnByDate(times: readonly number[]): boolean {
+  const oldestMs = Math.min(...times)
+  return isFalling(times) && 2 * times.filter((timeMs) => timeMs <= oldestMs + 1000).length < times.length
 }
 
 /**
@@ -183,7 +190,7 @@ export function nextNumber(
 ): number | null {
   if (before.pageNumber === null) {
     const { nextCursor, count, times } = page
-    const isFullLast = nextCursor === null && count >= context.config.pageSize && !isFalling(times)
+    const isFullLast = nextCursor === null && count >= context.config.pageSize && !leadsOnByDate(times)
     const isCut =
       isFullAtEnd(context, before, page) || (isFullLast && Math.min(...times) >= after.fromMs - 1000)
     // A scan that began with a later page has not met those before it.
