@@ -32,6 +32,9 @@ import type { FetchedItem, StepContext } from './state.ts'
  * has 3 MB.
  */
 const COMMIT_CHARACTERS = 8 * 1024 * 1024
+const ONE_COMMIT = { members: COMMIT_LIMIT, size: COMMIT_CHARACTERS }
+/** A commit of a chain: a thousand events hold the event loop for up to 200 ms on a slow machine. */
+const OF_A_CHAIN = { members: COMMIT_LIMIT / 2, size: COMMIT_CHARACTERS / 2 }
 /** Clocks that are still as far apart as that, nearly, were not set since. */
 const SAME_SKEW_MS = HOUR_MS
 
@@ -278,6 +281,7 @@ function compareText(one: string, other: string): number {
 
 /** At least one chunk, so that a change of the head without events is a commit too. */
 function chunksOf<T>(members: readonly T[], charactersOf: (member: T) => number): T[][] {
-  const limits = { members: COMMIT_LIMIT, size: COMMIT_CHARACTERS }
-  return members.length === 0 ? [[]] : portionsOf(members, limits, charactersOf)
+  if (members.length === 0) return [[]]
+  const whole = portionsOf(members, ONE_COMMIT, charactersOf)
+  return whole.length === 1 ? whole : portionsOf(members, OF_A_CHAIN, charactersOf)
 }

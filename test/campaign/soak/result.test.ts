@@ -38,6 +38,12 @@ test('a flat life of three hours and whole days are a soak without a finding', (
   })
 })
 
+test('a single look with fewer descriptors says nothing', () => {
+  const samples = life(180, 0, 1000)
+  Object.assign(samples[70] ?? {}, { descriptors: 39 })
+  expect(verdictOf([whole], samples).moreDescriptors).toEqual([])
+})
+
 test('five megabytes an hour, descriptors that stay open, and a day with a gap are named', () => {
   const found = verdictOf([whole, { ...whole, date: '2026-02-04', gapsLeft: 1 }], life(180, 5, 30))
   expect(found).toMatchObject({

@@ -71,7 +71,10 @@ interface Stretch {
   heapMbAnHour: Slope | null
   rssMb: Spread
   heapMb: Spread
-  /** `first`, `last`: the fewest of its first half, without what it opens in the first minutes, and of its second half. */
+  /**
+   * `first`, `last`: of its first half, without what it opens in the first minutes, and of its second half, the fewest of each
+   * five minutes, of which a quarter is no more: connections come and go, and one look may meet a file that is being replaced.
+   */
   descriptors: { first: number; last: number; most: number }
   /** Of one core. */
   cpuPercent: number
@@ -147,7 +150,13 @@ function stretchesOf(samples: readonly Sample[]): Stretch[] {
       return slopeOf(floors.map(({ x, y }) => ({ x: x / 60, y })))
     }
     const middle = (OPENING_MINUTES + last.age) / 2
-    const descriptorsOf = (some: readonly Sample[]): number[] => some.map(({ descriptors }) => descriptors)
+    const descriptorsOf = (some: readonly Sample[]): number => {
+      const looks = some.map(({ age, descriptors }) => ({ x: age, y: descriptors }))
+      return placed(
+        floorsOf(looks, WINDOW_MINUTES).map(({ y }) => y),
+        0.25,
+      )
+    }
     return {
       process: first.name,
       from: new Date(first.atMs).toISOString(),
@@ -157,9 +166,9 @@ function stretchesOf(samples: readonly Sample[]): Stretch[] {
       rssMb: spreadOf(life.map(({ rssMb }) => rssMb)),
       heapMb: spreadOf(life.map(({ heapMb }) => heapMb)),
       descriptors: {
-        first: Math.min(...descriptorsOf(life.filter(({ age }) => age >= OPENING_MINUTES && age < middle))),
-        last: Math.min(...descriptorsOf(life.filter(({ age }) => age >= middle))),
-        most: Math.max(...descriptorsOf(life)),
+        first: descriptorsOf(life.filter(({ age }) => age >= OPENING_MINUTES && age < middle)),
+        last: descriptorsOf(life.filter(({ age }) => age >= middle)),
+        most: Math.max(...life.map(({ descriptors }) => descriptors)),
       },
       cpuPercent: ((last.cpuS - first.cpuS) / (last.atMs - first.atMs)) * 100_000,
       longestLoopDelayS: last.loopS,
@@ -174,9 +183,13 @@ function startOf(atMs: number, age: number): number {
 }
 
 function spreadOf(values: readonly number[]): Spread {
+  return { low: placed(values, 0), median: placed(values, 0.5), high: placed(values, 1) }
+}
+
+/** The value of which that share is no more. */
+function placed(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right)
-  const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN
-  return { low: at(0), median: at(0.5), high: at(1) }
+  return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN
 }
 
 /** Two decimals are more than is known. */

@@ -8,7 +8,7 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const SEVEN = Date.parse('2026-01-06T07:00:00Z')
 
-/** Refuses the commit that follows the first full one, once. */
+/** Refuses the commit that follows the first full one of a chain, once. */
 function refusesSecond(): { refuseCommit: (queued: QueuedCommit) => boolean; refused: () => number } {
   let [full, refused] = [0, 0]
   return {
@@ -17,7 +17,7 @@ function refusesSecond(): { refuseCommit: (queued: QueuedCommit) => boolean; ref
         refused += 1
         return true
       }
-      if (commit.events.length === 1000) full += 1
+      if (commit.events.length === 500) full += 1
       return false
     },
     refused: () => refused,
@@ -52,7 +52,7 @@ it('rejected items that are too many for one commit are stored once and counted,
     },
   })
   world.run(SEVEN + MINUTE)
-  expect(counts).toEqual([1000, 500, 500])
+  expect(counts).toEqual([500, 500, 1000])
   expect(world.store.rejected.length).toBe(1500)
   expect(world.store.head.days.map(({ rejected }) => rejected)).toEqual([1500])
   expect(world.missing()).toEqual([])
