@@ -3,10 +3,12 @@ import { expect, it } from 'vitest'
 import { readWindowBack } from '../../../src/archive/reading/query.ts'
 import { KeptBatches } from '../../../src/archive/reading/scan-cursor.ts'
 import { SearchCache } from '../../../src/archive/reading/search-cache.ts'
-import { systemClock } from '../../../src/lifecycle/clock.ts'
+import { createManualClock } from '../../support/time/manual-clock.ts'
 import { eventWith, inPlace, memoryArchive } from '../samples.ts'
 
 const EVENTS = 30
+/** A window ends by its events here, not by the time that a busy machine takes for it. */
+const clock = createManualClock()
 
 it('searches of single requests keep no more candidates than the bound, and one whose candidates were dropped goes on', () => {
   const events = Array.from({ length: EVENTS }, (_, at) => eventWith({ headline: 'Final results' }, `g${at}`))
@@ -17,7 +19,7 @@ it('searches of single requests keep no more candidates than the bound, and one 
   const read = (at: number) => {
     const range = { from: EVENTS, floor: 0, limit: 3, maxBytes: 1_000_000 }
     const search = cache.for(filters[at] ?? null)
-    return readWindowBack(archive, systemClock, search, range).events.map(({ sequence }) => sequence)
+    return readWindowBack(archive, clock, search, range).events.map(({ sequence }) => sequence)
   }
   const held = () => filters.map((filter) => cache.for(filter).scanCursor?.batch?.sequences.length ?? 0)
   for (const at of filters.keys()) expect(read(at)).toEqual([30, 29, 28])
@@ -34,7 +36,7 @@ it('the candidates of a search that made room for others are no longer held', ()
   const cache = new SearchCache(kept)
   for (let request = 0; request < 1_200; request++) {
     const range = { from: 1, floor: 0, limit: 3, maxBytes: 1_000_000 }
-    readWindowBack(archive, systemClock, cache.for({ q: 'results' }), range)
+    readWindowBack(archive, clock, cache.for({ q: 'results' }), range)
   }
   expect(kept.candidates).toBe(1_000)
   archive.close()
@@ -47,12 +49,12 @@ it('a search that is evicted between two windows of a read is held no more, nor 
   const cache = new SearchCache(kept)
   const range = { from: EVENTS, floor: 0, limit: 3, maxBytes: 1_000_000 }
   const search = cache.for({ q: 'results' })
-  const first = readWindowBack(archive, systemClock, search, range)
+  const first = readWindowBack(archive, clock, search, range)
   expect([kept.scans, kept.candidates]).toEqual([1, EVENTS])
   for (let other = 0; other < 1_000; other++) {
-    readWindowBack(archive, systemClock, cache.for({ q: 'nowhere' }), range)
+    readWindowBack(archive, clock, cache.for({ q: 'nowhere' }), range)
   }
-  const second = readWindowBack(archive, systemClock, search, { ...range, from: first.position })
+  const second = readWindowBack(archive, clock, search, { ...range, from: first.position })
   expect(second.events.map(({ sequence }) => sequence)).toEqual([27, 26, 25])
   expect([kept.scans, kept.candidates]).toEqual([0, 0])
   archive.close()
