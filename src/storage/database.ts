@@ -85,6 +85,8 @@ export interface DatabaseOptions {
   path: string
   /** Whether a committed transaction survives loss of power; otherwise only the end of the process. */
   durable: boolean
+  /** Pages that are kept in memory, KiB; absent: 8 MiB. */
+  cacheKib?: number
   /** Called with every error that means damage, before it is thrown. */
   onDamage?: (error: BridgeError) => void
 }
@@ -114,7 +116,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       PRAGMA synchronous = ${options.durable ? 'FULL' : 'NORMAL'};
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
       PRAGMA journal_size_limit = ${64 * 1024 * 1024};
-      PRAGMA cache_size = -${CACHE_KIB};
+      PRAGMA cache_size = -${options.cacheKib ?? CACHE_KIB};
       PRAGMA secure_delete = ON;
     `)
   } catch (error) {
