@@ -8,7 +8,7 @@ import { bridgeEnv, runToEnd, startBridge, temporaryDirectory } from '../support
 import { type ApiEvent, eventually, getJson, pullAll } from '../support/http/api-client.ts'
 import { askEndpoints } from '../support/webhooks/endpoint-api.ts'
 import { startReceiver } from '../support/webhooks/webhook-receiver.ts'
-import { webhookIdOf } from '../support/webhooks/webhook-verdict.ts'
+import { owedOf, webhookIdOf } from '../support/webhooks/webhook-verdict.ts'
 import { compare } from '../support/worlds/completeness.ts'
 
 const settings = {
@@ -81,7 +81,7 @@ it.each(['bridge restore', 'a copied file'])(
         page = await pageAfter(second.ready.http, page.cursor)
       }
       expect(compare(truth(), got).missing).toEqual([])
-      const wanted = events.filter(({ type }) => type.startsWith('disclosure.'))
+      const wanted = owedOf(events)
       await eventually(
         () => new Set(receiver.received.map(({ headers }) => String(headers['webhook-id']))),
         (ids) => wanted.every((event) => ids.has(webhookIdOf(endpointId, event))),

@@ -7,6 +7,7 @@ import { type ApiEvent, eventually, pullAll } from '../../support/http/api-clien
 import { askEndpoints, LOCAL_RECEIVERS } from '../../support/webhooks/endpoint-api.ts'
 import { type Attempt, wholeList } from '../../support/webhooks/webhook-lists.ts'
 import { type Received, startReceiver } from '../../support/webhooks/webhook-receiver.ts'
+import { owedOf } from '../../support/webhooks/webhook-verdict.ts'
 
 const MAX_BATCH = 10
 const SLOTS = 2
@@ -58,10 +59,7 @@ it('every batch is signed and in order; of those that fail and over a kill -9 no
       () => pullAll(bridge.ready.http),
       ({ length }) => length >= EVENTS,
     )
-    // A slow machine may open a gap and fill it; the endpoint does not name gaps.
-    const owed = all
-      .filter(({ type }) => type.startsWith('disclosure.'))
-      .map(({ sequence }) => Number(sequence))
+    const owed = owedOf(all).map(({ sequence }) => Number(sequence))
     await eventually(
       () => owed.filter((sequence) => !delivered.has(sequence)),
       ({ length }) => length === 0,

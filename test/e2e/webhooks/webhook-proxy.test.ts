@@ -13,7 +13,7 @@ import { type ConnectProxy, startConnectProxy } from '../../support/webhooks/con
 import { askEndpoints } from '../../support/webhooks/endpoint-api.ts'
 import { type Attempt, wholeList } from '../../support/webhooks/webhook-lists.ts'
 import { startReceiver, type WebhookReceiver } from '../../support/webhooks/webhook-receiver.ts'
-import { webhookIdOf } from '../../support/webhooks/webhook-verdict.ts'
+import { owedOf, webhookIdOf } from '../../support/webhooks/webhook-verdict.ts'
 
 /** Keeps the deliveries that wait for a hanging proxy few, so that no circuit breaker opens. */
 const MAX_CONCURRENCY = 2
@@ -77,7 +77,7 @@ describe('webhooks through a proxy', () => {
     expect(await tried()).toMatchObject({ outcome: 'connect', phase: 'connect', status: null })
     expect(receiver.received).toEqual([])
     proxy.script('open')
-    const held = await pullAll(bridge.ready.http)
+    const held = owedOf(await pullAll(bridge.ready.http))
     await eventually(
       () => held.map((event) => timesReceived(webhookIdOf(endpointId, event))),
       (times) => times.every((count) => count === 1),
