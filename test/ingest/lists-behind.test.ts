@@ -88,6 +88,29 @@ describe.each(['lite', 'advanced'] as const)('a replica for lists on %s', (plan)
   })
 })
 
+/** A page of a list of these items that is cut off after so many; answers by number have all of it. */
+function pageOf(
+  { items, ...page }: Page,
+  { pageSize, pageNumber, pageCursor = 'page 0' }: UpstreamListQuery,
+  most: number,
+): Page {
+  if (pageNumber !== undefined) {
+    const start = (pageNumber - 1) * pageSize
+    const shown = items.slice(start, start + pageSize)
+    return { ...page, items: shown, nextCursor: undefined, itemTotal: items.length }
+  }
+  const first = Number(pageCursor.slice('page '.length))
+  const last = Math.min(first + pageSize, most)
+  const isLast = last >= Math.min(items.length, most)
+  return { ...page, items: items.slice(first, last), nextCursor: isLast ? null : `page ${last}` }
+}
+
+/** All that a query lists, without pages. */
+function wholeOf({ fromMs, toMs }: UpstreamListQuery, nowMs: number, honest: FreeUpstream): Page {
+  const range = { ...(fromMs !== undefined && { fromMs }), ...(toMs !== undefined && { toMs }) }
+  return honest.page({ ...range, pageSize: 10_000 }, nowMs)
+}
+
 describe('a list whose pages end with a full one, although it has more', () => {
   it.each(['free', 'lite', 'advanced'] as const)('is read on by date: %s', (plan) => {
     const { world, missing } = worldOf(plan, (query, nowMs, honest) => ({
@@ -118,14 +141,9 @@ describe('a list whose pages end with a full one, although it has more', () => {
     { cut: Number.POSITIVE_INFINITY, what: 'or is whole, and its last page full by chance' },
   ])('is read on where the end that is asked for is ignored, $what', ({ cut }) => {
     const { world, missing } = worldOf('lite', (query, nowMs, honest) => {
-      const { pageCursor = 'page 0', toMs, ...range } = query
-      const isCut = cut < Number.POSITIVE_INFINITY
-      const asked = isCut && toMs !== undefined ? { ...range, toMs } : range
-      const { items, ...page } = honest.page({ ...asked, pageSize: 10_000 }, nowMs)
-      const first = Number(pageCursor.slice('page '.length))
-      const last = Math.min(first + query.pageSize, cut)
-      const isLast = last >= Math.min(items.length, cut)
-      return { ...page, items: items.slice(first, last), nextCursor: isLast ? null : `page ${last}` }
+      const { pageNumber: _, toMs, ...asked } = query
+      const end = cut < Number.POSITIVE_INFINITY && toMs !== undefined ? { toMs } : {}
+      return pageOf(wholeOf({ ...asked, ...end }, nowMs, honest), asked, cut)
     })
     world.run(SEVEN + 3 * DAY)
     expect(missing(SEVEN + 2 * DAY + 20 * HOUR)).toEqual([])
@@ -146,16 +164,26 @@ function oneSecond(count: number, later: number): FreeItem[] {
 
 /** A list that is cut off after so many items, and whose end is widened to so long. `byNumber`: its pages have numbers, and all items. */
 function cutAfter(most: number, widthMs: number, byNumber = false): Answer {
-  return ({ pageCursor = 'page 0', pageNumber, toMs, ...range }, nowMs, honest) => {
-    const endMs = toMs === undefined ? undefined : Math.floor(toMs / widthMs) * widthMs + widthMs - SECOND
-    const asked = endMs === undefined ? range : { ...range, toMs: endMs }
-    if (byNumber && pageNumber !== undefined) return honest.page({ ...asked, pageNumber }, nowMs)
-    const { items, ...page } = honest.page({ ...asked, pageSize: 10_000 }, nowMs)
-    const first = Number(pageCursor.slice('page '.length))
-    const last = Math.min(first + range.pageSize, most)
-    const isLast = last >= Math.min(items.length, most)
-    return { ...page, items: items.slice(first, last), nextCursor: isLast ? null : `page ${last}` }
+  return ({ pageNumber, toMs, ...range }, nowMs, honest) => {
+    const end = toMs === undefined ? {} : { toMs: Math.floor(toMs / widthMs) * widthMs + widthMs - SECOND }
+    const page = byNumber && pageNumber !== undefined ? { ...range, pageNumber } : range
+    return pageOf(wholeOf({ ...range, ...end }, nowMs, honest), page, most)
   }
+}
+
+/** guids of what is neither published nor in an open gap. */
+function silentIn({ world, missing }: ReturnType<typeof worldOf>): string[] {
+  return missing(SEVEN + 15 * HOUR).flatMap(({ item: { guid, timeMs } }) => {
+    const isInGap = world.openGaps.some(
+      ({ from, to }) => Date.parse(from) <= timeMs && timeMs <= Date.parse(to),
+    )
+    return isInGap ? [] : guid
+  })
+}
+
+/** How the reconciliation of the first day ended. */
+function walkOf({ store }: World): string | undefined {
+  return store.head.days.find(({ date }) => date === '2026-01-06')?.walk?.state
 }
 
 describe('a list that is cut off inside a second', () => {
@@ -168,16 +196,10 @@ describe('a list that is cut off inside a second', () => {
     { plan: 'advanced', most: 100, widthMs: SECOND },
     { plan: 'advanced', most: 200, widthMs: MINUTE },
   ] as const)('hides no item in silence: $plan, $most items, to $widthMs ms', ({ plan, most, widthMs }) => {
-    const { world, missing } = worldOf(plan, cutAfter(most, widthMs), oneSecond(352, 70))
-    world.run(SEVEN + 20 * HOUR)
-    const silent = missing(SEVEN + 15 * HOUR).filter(
-      ({ item }) =>
-        !world.openGaps.some(
-          ({ from, to }) => Date.parse(from) <= item.timeMs && item.timeMs <= Date.parse(to),
-        ),
-    )
-    expect(silent.map(({ text }) => text)).toEqual([])
-    expect(world.store.head.days.find(({ date }) => date === '2026-01-06')?.walk?.state).not.toBe('whole')
+    const played = worldOf(plan, cutAfter(most, widthMs), oneSecond(352, 70))
+    played.world.run(SEVEN + 20 * HOUR)
+    expect(silentIn(played)).toEqual([])
+    expect(walkOf(played.world)).not.toBe('whole')
   })
 
   it.each([
@@ -195,32 +217,9 @@ describe('a list that is cut off inside a second', () => {
     world.run(SEVEN + 20 * HOUR)
     expect(missing(SEVEN + 15 * HOUR)).toEqual([])
     expect(world.openGaps).toEqual([])
-    expect(world.store.head.days.find(({ date }) => date === '2026-01-06')?.walk?.state).toBe('whole')
+    expect(walkOf(world)).toBe('whole')
   })
 })
-
-/** A page of a list of these items that is cut off after so many; answers by number have all of it. */
-function pageOf(
-  { items, ...page }: Page,
-  { pageSize, pageNumber, pageCursor = 'page 0' }: UpstreamListQuery,
-  most: number,
-): Page {
-  if (pageNumber !== undefined) {
-    const start = (pageNumber - 1) * pageSize
-    const shown = items.slice(start, start + pageSize)
-    return { ...page, items: shown, nextCursor: undefined, itemTotal: items.length }
-  }
-  const first = Number(pageCursor.slice('page '.length))
-  const last = Math.min(first + pageSize, most)
-  const isLast = last >= Math.min(items.length, most)
-  return { ...page, items: items.slice(first, last), nextCursor: isLast ? null : `page ${last}` }
-}
-
-/** All that a query lists, without pages. */
-function wholeOf({ fromMs, toMs }: UpstreamListQuery, nowMs: number, honest: FreeUpstream): Page {
-  const range = { ...(fromMs !== undefined && { fromMs }), ...(toMs !== undefined && { toMs }) }
-  return honest.page({ ...range, pageSize: 10_000 }, nowMs)
-}
 
 const unreadable = ({ text }: Page['items'][number]): Page['items'][number] => {
   const value = { guid: (JSON.parse(text) as FreeItem).guid }
@@ -229,18 +228,11 @@ const unreadable = ({ text }: Page['items'][number]): Page['items'][number] => {
 
 describe('a list that is read by page numbers', () => {
   const ALL = Number.POSITIVE_INFINITY
-  const silent = ({ world, missing }: ReturnType<typeof worldOf>): string[] => {
-    const rejected = new Set(world.store.rejected.map(({ guid }) => guid))
-    return missing(SEVEN + 15 * HOUR).flatMap(({ item: { guid, timeMs } }) => {
-      const isInGap = world.openGaps.some(
-        ({ from, to }) => Date.parse(from) <= timeMs && timeMs <= Date.parse(to),
-      )
-      return isInGap || rejected.has(guid) ? [] : guid
-    })
+  /** Nor stored as rejected. */
+  const lostIn = (played: ReturnType<typeof worldOf>): string[] => {
+    const rejected = new Set(played.world.store.rejected.map(({ guid }) => guid))
+    return silentIn(played).filter((guid) => !rejected.has(guid))
   }
-  const walkOf = (world: World) =>
-    world.store.head.days.find(({ date }) => date === '2026-01-06')?.walk?.state
-
   it.each<[string, (whole: Page, query: UpstreamListQuery, nowMs: number) => Page]>([
     [
       'while answers by number are empty and say so',
@@ -284,7 +276,7 @@ describe('a list that is read by page numbers', () => {
       oneSecond(352, 0),
     )
     played.world.run(SEVEN + 20 * HOUR)
-    expect(silent(played)).toEqual([])
+    expect(lostIn(played)).toEqual([])
     expect(played.world.twice()).toEqual([])
   })
 
@@ -303,7 +295,7 @@ describe('a list that is read by page numbers', () => {
       items,
     )
     played.world.run(SEVEN + 20 * HOUR)
-    expect(silent(played)).toEqual([])
+    expect(lostIn(played)).toEqual([])
     expect(played.world.twice()).toEqual([])
   })
 
@@ -318,7 +310,7 @@ describe('a list that is read by page numbers', () => {
       oneSecond(352, 0),
     )
     played.world.run(SEVEN + 20 * HOUR)
-    expect(silent(played)).toEqual([])
+    expect(lostIn(played)).toEqual([])
     expect(played.world.openGaps).toEqual([])
     expect(walkOf(played.world)).toBe('whole')
   })

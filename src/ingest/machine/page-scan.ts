@@ -177,13 +177,13 @@ export function answerScan(context: StepContext, scan: PageScan, answer: PageOut
   const hasNothingNew = page.count > 0 && grown.guids.size === scan.guids.size
   const isEnd = isFirstOfRest(scan) && hasNothingNew && !isFullAtEnd(context, scan, page)
   if (page.nextCursor === null || scan.pageNumber !== null || isEnd) {
-    const first = { ...grown, pageCursor: null, failures: 0 }
-    const isAside = scan.pageNumber !== null && grown.strayPages >= MOST_STRAY_PAGES
-    const pageNumber = isAside ? null : nextNumber(context, grown, scan, page)
-    if (pageNumber !== null) return goOn(context, { ...first, pageNumber })
+    const next = { ...grown, pageCursor: null, failures: 0 }
+    const isLost = scan.pageNumber !== null && isOffRange(grown)
+    const pageNumber = isLost ? null : nextNumber(context, grown, scan, page)
+    if (pageNumber !== null) return goOn(context, { ...next, pageNumber })
     const belowMs = restBelow(context, grown, scan, page)
     // Its pages are those of another list: a cursor may count from its beginning.
-    if (belowMs !== null) return goOn(context, { ...first, belowMs, seenCursors: [], list: UNREAD_LIST })
+    if (belowMs !== null) return goOn(context, { ...next, belowMs, seenCursors: [], list: UNREAD_LIST })
     const doubt = doubtAbout(context, grown, scan, page)
     return doubt === null
       ? complete(context, grown)
@@ -248,6 +248,10 @@ function withPage(scan: PageScan, page: ReadPage): PageScan {
   }
 }
 
+function isOffRange({ strayPages }: PageScan): boolean {
+  return strayPages >= MOST_STRAY_PAGES
+}
+
 /** Upstream's bounds have whole seconds and ours are widened to them, so both sides allow a second more. */
 function isInRange({ fromMs, toMs }: PageScan, timeMs: number): boolean {
   return timeMs >= fromMs - 1000 && (toMs === null || timeMs <= toMs + 2000)
@@ -289,7 +293,7 @@ function faultOf(context: StepContext, before: PageScan, after: PageScan, page: 
   if (after.seenCursors.includes(page.nextCursor)) return 'the page cursor repeats'
   const isRepeated = page.guids.length > 0 && after.guids.size === before.guids.size
   if (isRepeated && !mayBeMetAgain(context, before, page)) return 'the page repeats'
-  if (after.strayPages >= MOST_STRAY_PAGES) return 'the pages have no item of the requested range'
+  if (isOffRange(after)) return 'the pages have no item of the requested range'
   return null
 }
 

@@ -6,7 +6,7 @@ import { renameSync, writeFileSync } from 'node:fs'
 import type { SoakLog } from './bridges.ts'
 import type { LoadCounts } from './load.ts'
 import type { Sample } from './samples.ts'
-import { floorsOf, type Slope, slopeOf } from './slope.ts'
+import { floorsOf, type Point, type Slope, slopeOf } from './slope.ts'
 
 /** Most that memory may grow after the first hour of a process. */
 const MOST_MB_AN_HOUR = 1
@@ -143,17 +143,14 @@ function stretchesOf(samples: readonly Sample[]): Stretch[] {
     if (first === undefined || last === undefined || last.age < SHORTEST_MINUTES) return []
     const warm = life.filter(({ age }) => age >= WARM_MINUTES)
     const growth = (figure: (sample: Sample) => number): Slope | null => {
-      const floors = floorsOf(
-        warm.map((sample) => ({ x: sample.age, y: figure(sample) })),
-        WINDOW_MINUTES,
-      )
+      const floors = windowFloors(warm, figure)
       return slopeOf(floors.map(({ x, y }) => ({ x: x / 60, y })))
     }
     const middle = (OPENING_MINUTES + last.age) / 2
     const descriptorsOf = (some: readonly Sample[]): number => {
-      const looks = some.map(({ age, descriptors }) => ({ x: age, y: descriptors }))
+      const floors = windowFloors(some, ({ descriptors }) => descriptors)
       return placed(
-        floorsOf(looks, WINDOW_MINUTES).map(({ y }) => y),
+        floors.map(({ y }) => y),
         0.25,
       )
     }
@@ -175,6 +172,14 @@ function stretchesOf(samples: readonly Sample[]): Stretch[] {
       storeMb: { first: first.storeMb, last: last.storeMb },
     }
   })
+}
+
+/** The least of that figure in each window, by the minutes of the process's life. */
+function windowFloors(samples: readonly Sample[], figure: (sample: Sample) => number): Point[] {
+  return floorsOf(
+    samples.map((sample) => ({ x: sample.age, y: figure(sample) })),
+    WINDOW_MINUTES,
+  )
 }
 
 /** The same for all samples of a process: a pid may be given again. */

@@ -95,12 +95,16 @@ describe('webhooks of a bridge', () => {
     const paused = receiver.received.length
     await ask('PATCH', `/${id}`, { status: 'active' })
     // Deliveries that were to leave as the pause came are retries afterwards: others may overtake them.
-    const { got } = await eventually(
+    const { got, log } = await eventually(
       async () => ({ got: rising(receiver.received), log: await sequences() }),
       ({ got, log }) => withoutHole(got, log) > paused + 5,
     )
     await ask('DELETE', `/${id}`)
     expect(new Set(got).size).toBe(got.length)
+    const row = got.slice(0, withoutHole(got, log))
+    const all = await sequences()
+    const begin = all.indexOf(row[0] ?? 0)
+    expect(row).toEqual(all.slice(begin, begin + row.length))
     receiver.verify(secret)
     receiver.received.splice(0, paused)
     receiver.verify(fresh)
