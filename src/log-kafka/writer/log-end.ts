@@ -46,12 +46,9 @@ export interface TopicEnds {
   last: number | null
 }
 
-/** A leader that commits meanwhile changes both topics. */
-const MOST_LOOKS = 5
-
 /**
- * Both ends, read at a moment without a commit in between. Throws kafkajs's errors; BridgeError `log_damaged` when the state is
- * incomplete.
+ * Both ends. A leader may commit meanwhile: they agree where the last event is none that the state had behind it before, and
+ * none that it lacks afterwards. Throws kafkajs's errors; BridgeError `log_damaged` when the state is incomplete.
  */
 export async function readTopicEnds(
   partitions: PartitionClient,
@@ -60,12 +57,19 @@ export async function readTopicEnds(
 ): Promise<TopicEnds> {
   const readPlace = async (): Promise<TopicEnds['state']> =>
     readStateRows(await committedRows(partitions, state, clock))?.state.place ?? null
-  let place = await readPlace()
-  for (let looks = 1; ; looks++) {
+  let before = await readPlace()
+  for (;;) {
+    // The markers of one commit come into the two topics one after the other.
+    await waitForStableOffset(partitions, all, clock)
     const last = await latestSequence(partitions, all)
     const after = await readPlace()
-    if (after?.sequence === place?.sequence || looks === MOST_LOOKS) return { state: after, last }
-    place = after
+    // A repair or a restore has begun an epoch meanwhile.
+    if (before?.epoch !== after?.epoch) {
+      before = after
+      continue
+    }
+    const isBetween = last !== null && (before?.sequence ?? 0) <= last && last <= (after?.sequence ?? 0)
+    return { state: after !== null && isBetween ? { ...after, sequence: last } : after, last }
   }
 }
 

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/lifecycle/clock.ts'
 import { groupElections } from '../../../src/log-kafka/group/leader.ts'
 import { inspectKafka } from '../../../src/log-kafka/inspect.ts'
+import { compareTopics } from '../../../src/log-kafka/repair.ts'
 import { type Sandbox, startSandbox } from '../../../src/sandbox/sandbox.ts'
 import { claimed, followed, gapOpened, idsOf, sampleEvents, sampleGap } from '../../log/samples.ts'
 import { bridgeEnv, runToEnd, temporaryDirectory } from '../../support/bridge-process.ts'
@@ -110,6 +111,26 @@ describe.skipIf(brokers.length === 0)('bridge repair', () => {
     )
     const again = await repair(prefix)
     expect([again.code, again.done]).toMatchObject([0, { repaired: false, sequence: 5 }])
+  })
+
+  it('finds no difference while a leader commits', async () => {
+    const options = optionsOf(uniqueName('committing'))
+    const writer = await claimed(logs.open(options))
+    let isEnded = false
+    const committing = (async () => {
+      for (let n = 1; !isEnded; n++) await writer.commit({ events: sampleEvents(n, n) })
+    })()
+    const differences: unknown[] = []
+    const ends = new Set<number | null>()
+    for (let looks = 0; looks < 50; looks++) {
+      const { state, last } = await compareTopics(options, AbortSignal.timeout(20_000))
+      if (state?.sequence !== last) differences.push({ state, last })
+      ends.add(last)
+    }
+    isEnded = true
+    await committing
+    expect(differences).toEqual([])
+    expect(ends.size).toBeGreaterThan(25)
   })
 
   it('begins a new epoch after lost events, opens a gap over them, and shows it to readers of the topic', async () => {
