@@ -11,7 +11,7 @@ import { isCursorAhead } from './stamped-ahead.ts'
 import type { ReadPage, StepContext } from './state.ts'
 
 /** Polls by cursor that list nothing while so many items are expected are followed by one by date: the cursor may be dead. */
-const ITEMS_EXPECTED = 10
+const ITEMS_EXPECTED = 8
 
 /** After a check that failed the next one comes so much later, then twice that. */
 const CHECK_AGAIN_MS = 2 * MINUTE_MS
@@ -63,14 +63,17 @@ function listedToMs({ state }: StepContext): number | null {
  * poll lists again, behind a cursor that is kept, do not show that it leads to new ones.
  */
 export function noteSeen(context: StepContext, query: UpstreamListQuery, page: ReadPage): void {
-  const { cursorSeen } = context.state
+  const { nowMs, state } = context
+  const { cursorSeen, head } = state
   // A clock may have been ahead when they were listed.
   const beforeMs = Math.min(cursorSeen?.toMs ?? 0, latestPresentMs(context))
   const isByDate = query.sinceCursor === undefined
-  if (isByDate) context.state.failedChecks = { inARow: 0, againMs: 0 }
+  if (isByDate) state.failedChecks = { inARow: 0, againMs: 0 }
   const toMs = isByDate ? beforeMs : Math.max(beforeMs, ...plausibleTimes(context, page))
   const isSeen = isByDate || toMs > beforeMs || page.fresh.length + page.rejected.length > 0
-  context.state.cursorSeen = { atMs: isSeen ? context.nowMs : (cursorSeen?.atMs ?? context.nowMs), toMs }
+  // A new process does not know when they last listed anything new: not since the newest item that is held.
+  const heldMs = Math.min(nowMs, head.latestTimeMs - skewsMs(state)[0])
+  state.cursorSeen = { atMs: isSeen ? nowMs : (cursorSeen?.atMs ?? heldMs), toMs }
 }
 
 /** A list that fails by date is asked by date again after two minutes, four, eight …, not at every second poll. */

@@ -21,8 +21,9 @@ export function overflows({ config, state }: StepContext, query: UpstreamListQue
   if (page.count === 0) return false
   if (page.fresh.length > 0) return page.nextCursor !== null || page.count >= config.pageSize
   if (page.nextCursor === null) return false
-  if (query.toMs !== undefined || isFalling(page.times)) return false
   const { latestTimeMs } = state.head
+  const { toMs = Number.POSITIVE_INFINITY } = query
+  if (toMs <= latestTimeMs || isFalling(page.times)) return false
   // One second may have more than a page. Where polls go by cursor it costs no fill of what is known.
   return page.times.every((ms) => ms < latestTimeMs || (ms === latestTimeMs && page.latestCursor === null))
 }

@@ -77,6 +77,15 @@ it.each(BOTH)(
   },
 )
 
+it('polls by date up to the present see what a list of the oldest first has behind its first page', () => {
+  expectWhole('enterprise', ['answers have a cursor', 'clocks agree'], 44)
+})
+
+it('finds a dead cursor within half an hour at 16 items an hour, also after a restart in that time', () => {
+  expectWhole('enterprise', ['cursors keep their meaning'], 25)
+  expectWhole('enterprise', ['cursors keep their meaning', 'requests succeed'], 34)
+})
+
 /** Four business days, each with half of its items in a burst at 07:00. */
 function fourDays(): FreeItem[] {
   const each = 320

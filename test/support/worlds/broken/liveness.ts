@@ -29,7 +29,7 @@ const MARGIN_MS = 2 * SECOND
 const AGREEMENT_MS = 10 * MINUTE
 /** After a list without new items it takes up to a night until new ones show which clock is right. */
 const QUIET_MS = 14 * HOUR
-/** In release hours a dead cursor is found within this time and so many planned intervals: ten items are expected meanwhile. */
+/** In release hours a dead cursor is found within this time and so many planned intervals: eight items are expected meanwhile. */
 const DEAD_MS = 30 * MINUTE
 const DEAD_INTERVALS = 3
 /** Polls are at most six hours apart, in which an hour of a closed day counts half. */
