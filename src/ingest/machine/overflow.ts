@@ -23,6 +23,7 @@ export function overflows({ config, state }: StepContext, query: UpstreamListQue
   if (page.nextCursor === null) return false
   const { latestTimeMs } = state.head
   const { toMs = Number.POSITIVE_INFINITY } = query
+  // An earlier end leaves out the newest known item, whose absence shows the order.
   if (toMs <= latestTimeMs || isFalling(page.times)) return false
   // One second may have more than a page. Where polls go by cursor it costs no fill of what is known.
   return page.times.every((ms) => ms < latestTimeMs || (ms === latestTimeMs && page.latestCursor === null))
