@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryDirectory } from '../../support/bridge-process.ts'
-import { isWhole, type SoakDay, writeResult } from './result.ts'
+import { isWhole, type SoakDay, type SoakRun, writeResult } from './result.ts'
 import type { Sample } from './samples.ts'
 
 const whole: SoakDay = {
@@ -25,10 +25,10 @@ function life(minutes: number, mbAnHour: number, descriptorEveryMinutes: number)
   })
 }
 
-function verdictOf(days: SoakDay[], samples: Sample[]): Record<string, unknown[]> {
+function verdictOf(days: SoakDay[], samples: Sample[], runs: SoakRun[] = []): Record<string, unknown[]> {
   using directory = temporaryDirectory()
   const file = join(directory.path, 'result.json')
-  writeResult(file, { log: 'embedded', runs: [], days }, samples)
+  writeResult(file, { log: 'embedded', runs, days }, samples)
   return (JSON.parse(readFileSync(file, 'utf8')) as { verdict: Record<string, unknown[]> }).verdict
 }
 
@@ -42,6 +42,22 @@ test('a single look with fewer descriptors says nothing', () => {
   const samples = life(180, 0, 1000)
   Object.assign(samples[70] ?? {}, { descriptors: 39 })
   expect(verdictOf([whole], samples).moreDescriptors).toEqual([])
+})
+
+test('connections that are gone while a broker is stopped, every 25 minutes, say nothing', () => {
+  const samples = life(133, 0, 1000)
+  const stoppedAt = [15, 40, 65, 90, 115]
+  for (const sample of samples)
+    if (stoppedAt.some((age) => sample.age >= age && sample.age <= age + 1)) sample.descriptors = 30
+  const brokerStops = stoppedAt.map((age) => ({
+    at: new Date(1_800_000_000_000 + age * 60_000).toISOString(),
+    signal: 'SIGKILL',
+    seconds: 30,
+  }))
+  const run = { startedAt: '2027-01-15T08:00:00.000Z', endedAt: '2027-01-15T10:15:00.000Z', commit: 'c' }
+  const counted = { minutes: 133, restarts: [], counts: null, failures: {}, broken: [] }
+  expect(verdictOf([whole], samples, [{ ...run, ...counted, brokerStops }]).moreDescriptors).toEqual([])
+  expect(verdictOf([whole], samples).moreDescriptors).toHaveLength(1)
 })
 
 test('five megabytes an hour, descriptors that stay open, and a day with a gap are named', () => {

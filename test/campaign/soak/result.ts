@@ -13,6 +13,8 @@ const MOST_MB_AN_HOUR = 1
 /** What a process does in its first hour, compiling and filling its bounded buffers, says nothing of the next year. */
 const WARM_MINUTES = 60
 const WINDOW_MINUTES = 5
+/** After a broker has come back. */
+const RECONNECTED_MS = 60_000
 /** Shorter stretches are not judged. */
 const SHORTEST_MINUTES = 45
 /** Until then a process opens what it keeps. */
@@ -36,6 +38,13 @@ export interface SoakDay {
   judgedAt: string
 }
 
+/** When a broker was stopped or killed, and for how long. */
+interface BrokerStop {
+  at: string
+  signal: string
+  seconds: number
+}
+
 /** One run on the store. */
 export interface SoakRun {
   startedAt: string
@@ -43,7 +52,7 @@ export interface SoakRun {
   commit: string
   minutes: number
   restarts: { at: string; signal: string }[]
-  brokerStops: { at: string; signal: string; seconds: number }[]
+  brokerStops: BrokerStop[]
   counts: LoadCounts | null
   /** On disk, of the broker. */
   brokerMb?: number
@@ -74,6 +83,7 @@ interface Stretch {
   /**
    * `first`, `last`: of its first half, without what it opens in the first minutes, and of its second half, the fewest of each
    * five minutes, of which a quarter is no more: connections come and go, and one look may meet a file that is being replaced.
+   * Without the looks while a broker was away.
    */
   descriptors: { first: number; last: number; most: number }
   /** Of one core. */
@@ -90,7 +100,10 @@ interface Spread {
 
 /** Writes the result file whole; a kill leaves the one before. */
 export function writeResult(file: string, state: SoakState, samples: readonly Sample[]): void {
-  const stretches = stretchesOf(samples)
+  const stretches = stretchesOf(
+    samples,
+    state.runs.flatMap(({ brokerStops }) => brokerStops),
+  )
   const tested = stretches.filter(({ rssMbAnHour }) => rssMbAnHour !== null)
   const result = {
     node: process.version,
@@ -136,7 +149,7 @@ function isUnsure(slope: Slope | null): boolean {
 const nameOf = ({ process, from }: Stretch): string => `${process} from ${from}`
 
 /** Each life of a process that was long enough. */
-function stretchesOf(samples: readonly Sample[]): Stretch[] {
+function stretchesOf(samples: readonly Sample[], stops: readonly BrokerStop[]): Stretch[] {
   const lives = Map.groupBy(samples, ({ name, pid, atMs, age }) => `${name} ${pid} ${startOf(atMs, age)}`)
   return [...lives.values()].flatMap((life) => {
     const [first, last] = [life[0], life.at(-1)]
@@ -148,7 +161,8 @@ function stretchesOf(samples: readonly Sample[]): Stretch[] {
     }
     const middle = (OPENING_MINUTES + last.age) / 2
     const descriptorsOf = (some: readonly Sample[]): number => {
-      const floors = windowFloors(some, ({ descriptors }) => descriptors)
+      const connected = some.filter(({ atMs }) => !stops.some((stop) => isDuring(stop, atMs)))
+      const floors = windowFloors(connected, ({ descriptors }) => descriptors)
       return placed(
         floors.map(({ y }) => y),
         0.25,
@@ -172,6 +186,12 @@ function stretchesOf(samples: readonly Sample[]): Stretch[] {
       storeMb: { first: first.storeMb, last: last.storeMb },
     }
   })
+}
+
+/** True while the broker is away, and until its clients have connected again. */
+function isDuring({ at, seconds }: BrokerStop, atMs: number): boolean {
+  const sinceMs = atMs - Date.parse(at)
+  return sinceMs >= 0 && sinceMs < seconds * 1000 + RECONNECTED_MS
 }
 
 /** The least of that figure in each window, by the minutes of the process's life. */
