@@ -30,7 +30,7 @@ export const LOST_EVENTS_ADVICE =
   'stop every bridge, put this topic and internal.state back from one backup, and run bridge restore. Without a backup: start a bridge, which creates the topic empty and ends (log_damaged), stop it, and run bridge repair: the log begins a new epoch and reads again what the upstream still has'
 
 const LIMIT_MS = 60_000
-/** Newest events that are read for open gaps: three weeks of usual days. A gap is given up after two. */
+/** Newest events that are read for open gaps: four weeks of usual days. A gap is given up after three. */
 const NEWEST = 40_000
 
 /**

@@ -40,15 +40,15 @@ export async function readEnd(
 
 /** Where the two topics end that a commit writes to together. */
 export interface TopicEnds {
-  /** By the state topic; null where nobody has written to it. */
+  /** By the state topic, at the moment of `last`; null where nobody has written to it. */
   state: { epoch: string; sequence: number } | null
   /** The last sequence in the topic of all events; 0: none was ever written, null: all were dropped by age. */
   last: number | null
 }
 
 /**
- * Both ends. A leader may commit meanwhile: they agree where the last event is none that the state had behind it before, and
- * none that it lacks afterwards. Throws kafkajs's errors; BridgeError `log_damaged` when the state is incomplete.
+ * Both ends. A leader may commit meanwhile: they agree where the last event lies between the state's end before it was read and
+ * the one after. Throws kafkajs's errors; BridgeError `log_damaged` when the state is incomplete.
  */
 export async function readTopicEnds(
   partitions: PartitionClient,

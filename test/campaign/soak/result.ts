@@ -100,10 +100,8 @@ interface Spread {
 
 /** Writes the result file whole; a kill leaves the one before. */
 export function writeResult(file: string, state: SoakState, samples: readonly Sample[]): void {
-  const stretches = stretchesOf(
-    samples,
-    state.runs.flatMap(({ brokerStops }) => brokerStops),
-  )
+  const stops = state.runs.flatMap(({ brokerStops }) => brokerStops)
+  const stretches = stretchesOf(samples, stops)
   const tested = stretches.filter(({ rssMbAnHour }) => rssMbAnHour !== null)
   const result = {
     node: process.version,

@@ -122,13 +122,16 @@ describe.skipIf(brokers.length === 0)('bridge repair', () => {
     })()
     const differences: unknown[] = []
     const ends = new Set<number | null>()
-    for (let looks = 0; looks < 50; looks++) {
-      const { state, last } = await compareTopics(options, AbortSignal.timeout(20_000))
-      if (state?.sequence !== last) differences.push({ state, last })
-      ends.add(last)
+    try {
+      for (let looks = 0; looks < 50; looks++) {
+        const { state, last } = await compareTopics(options, AbortSignal.timeout(20_000))
+        if (state?.sequence !== last) differences.push({ state, last })
+        ends.add(last)
+      }
+    } finally {
+      isEnded = true
+      await committing
     }
-    isEnded = true
-    await committing
     expect(differences).toEqual([])
     expect(ends.size).toBeGreaterThan(25)
   })
