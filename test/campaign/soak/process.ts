@@ -8,6 +8,7 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const MAIN = resolve(import.meta.dirname, '../../../src/main.ts')
+const COLLECT = resolve(import.meta.dirname, 'collect-on-signal.ts')
 const READY_MS = 120_000
 /** A clean stop of a bridge takes `BRIDGE_DRAIN_TIMEOUT` at most. */
 const STOP_MS = 60_000
@@ -20,6 +21,8 @@ export interface SoakProcess {
   readonly ready: unknown
   readonly startedMs: number
   isRunning(): boolean
+  /** Has it collect all garbage, which takes less than a second. */
+  collect(): void
   /** Sends the signal and waits for the end; kills what does not end in a minute, and says so by `false`. */
   stop(signal: NodeJS.Signals): Promise<boolean>
   /** The end of its log. */
@@ -43,7 +46,7 @@ export async function startProcess(
   const { PATH = '', HOME = '' } = process.env
   const file = `${name}.log`
   const log = openSync(file, 'a')
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, ['--expose-gc', '--import', COLLECT, MAIN, ...args], {
     env: { PATH, HOME, ...ALLOCATOR, ...env },
     stdio: ['ignore', 'pipe', log],
   })
@@ -67,6 +70,7 @@ export async function startProcess(
     startedMs,
     lastWords,
     isRunning: () => child.exitCode === null && child.signalCode === null,
+    collect: () => void child.kill('SIGWINCH'),
     async stop(signal: NodeJS.Signals) {
       child.kill(signal)
       const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)

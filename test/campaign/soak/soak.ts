@@ -16,8 +16,10 @@ import { readJson } from './process.ts'
 import { isWhole, type SoakDay, type SoakRun, type SoakState, writeResult } from './result.ts'
 import { bytesIn, keep, sampleOf, samplesIn } from './samples.ts'
 
-/** Between two collections the heap grows by a third: rarer looks miss its floors. */
 const SAMPLE_EVERY_MS = 5 * SECOND_MS
+/** Between two collections the heap grows by a third. Each window of five minutes has a look right after one. */
+const COLLECT_EVERY_MS = 2 * MINUTE_MS
+const COLLECTED_MS = SECOND_MS
 const WRITE_EVERY_MS = 5 * MINUTE_MS
 const LOOK_EVERY_MS = 5 * SECOND_MS
 /** All restarts are early, so that what follows is one long stretch. */
@@ -157,8 +159,15 @@ class Soak {
     }
   }
 
+  #collectAtMs = 0
+
   async #measure(bridges: SoakBridges): Promise<void> {
     const { store } = this.#options
+    if (Date.now() >= this.#collectAtMs) {
+      this.#collectAtMs = Date.now() + COLLECT_EVERY_MS
+      for (const { process } of bridges.list()) process.collect()
+      await sleep(COLLECTED_MS)
+    }
     for (const bridge of bridges.list()) {
       const sample = await sampleOf(bridge)
       if (sample !== null) keep(store, sample)
