@@ -26,12 +26,13 @@ export default defineConfig({
         },
       },
       {
-        // Many parts together in one process or a few, mostly in virtual time: as many at once as there are cores.
+        // Many parts together in one process or a few, in virtual time or waiting: as many at once as there are cores.
         test: {
           name: 'integration',
           // Starts nothing by itself: the Kafka broker of the run comes up when the first test asks for it.
           globalSetup: 'test/support/kafka/runtime/keeper.ts',
           include: ['test/integration/**/*.test.ts'],
+          maxWorkers: availableParallelism(),
           testTimeout: 120_000,
           hookTimeout: 60_000,
           sequence: { groupOrder: 1 },
