@@ -47,6 +47,8 @@ export interface JourneyEndpoint {
   state: 'pending' | 'delivered' | 'dead' | null
   /** Why it has not got the event; null where that is known from the attempts. */
   why: string | null
+  /** It is paused or disabled, and the event waits for that. */
+  isHeld: boolean
   /** The earliest first. */
   attempts: readonly JourneyAttempt[]
 }

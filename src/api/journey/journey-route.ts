@@ -47,13 +47,13 @@ const verdictSchema = z.object({
   late: z
     .boolean()
     .describe(
-      `Whether it took more than ${ON_TIME_MS / 1000} s to readers of this node, or from the commit to an endpoint of yours.`,
+      `Whether it took more than ${ON_TIME_MS / 1000} s to readers of this node, or from the commit to an endpoint of yours that is active.`,
     ),
   cause: z
     .enum(spanCauses)
     .nullable()
     .describe(
-      'Why its longest span took so long. Of the wait for the request that found it: `planned`, `throttled`, `quota`, `refused`, `upstream_failing`, `upstream_late`, `no_leader`, `paused`, `log_unavailable`, `page_scan`, `overflow`, `gap`, `behind_cursor`, `unknown`; then the `answer` of upstream, the `commit`, the `replication` to this node, an `endpoint`. `null` where it is not late.',
+      'Why its longest span to readers of this node took so long, or, where they had it in time, that to the endpoint that waited longest. Of the wait for the request that found it: `planned`, `throttled`, `quota`, `refused`, `upstream_failing`, `upstream_late`, `no_leader`, `paused`, `log_unavailable`, `page_scan`, `overflow`, `gap`, `behind_cursor`, `unknown`; then the `answer` of upstream, the `commit`, the `replication` to this node, an `endpoint`. `null` where it is not late.',
     ),
   spanMs: z.number().nullable().describe('How long that span was, ms.'),
   totalMs: z.number().describe('From its time upstream to the reader at the end of that span, ms.'),

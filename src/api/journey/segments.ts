@@ -1,9 +1,15 @@
 /** Divides the way of an event into the spans of time between its stations, each with the reason why it took so long. */
 import { type PollHolds, readHolds } from '../../archive/journeys.ts'
 import { durationWords } from '../../core/durations.ts'
-import { type JourneyEndpoint, type JourneyFacts, publishedMs, requestedMs } from './journey-facts.ts'
+import {
+  type JourneyEndpoint,
+  type JourneyFacts,
+  publishedMs,
+  type RequestsAround,
+  requestedMs,
+} from './journey-facts.ts'
 import { explainingHold } from './poll-holds.ts'
-import { type PollWait, pollAnsweredAt, pollWait, type WaitCause, waitCauses } from './poll-wait.ts'
+import { isGood, type PollWait, pollAnsweredAt, pollWait, type WaitCause, waitCauses } from './poll-wait.ts'
 
 /** Why a span took as long as it did. */
 export const spanCauses = [...waitCauses, 'answer', 'commit', 'replication', 'endpoint'] as const
@@ -19,6 +25,8 @@ export interface JourneySpan {
   toMs: number
   /** Up to where: `this node`, or the address of an endpoint. */
   end: string
+  /** True where the endpoint is paused or disabled, and the event waits for that. */
+  isHeld?: boolean
 }
 
 /** The spans, and the wait for a poll, which the timeline shows too; null where no poll was waited for. */
@@ -58,16 +66,32 @@ function findingSpans(facts: JourneyFacts, askedMs: number): JourneySpans {
   const end = THIS_NODE
   // When upstream changed an item is not told, and a gap event is not from there.
   if (kind !== 'announcement' || foundBy === null || foundBy === 'backfill') return { spans: [], wait: null }
-  if (foundBy === 'sweep') {
-    const because = 'upstream listed it behind the cursor, where no poll looks: a re-scan found it'
-    return { spans: [{ cause: 'behind_cursor', because, fromMs, toMs: askedMs, end }], wait: null }
-  }
+  if (foundBy === 'sweep') return sweepSpans(facts, askedMs)
   if (foundBy === 'fill')
     return kept?.scan === 'gap_retry' ? gapSpans(facts, askedMs) : fillSpans(facts, askedMs)
   const { sincePollMs, plannedMs } = kept ?? {}
   const holds = holdsOf(facts, askedMs)
   const wait = pollWait({ publishedMs: fromMs, askedMs, sincePollMs, plannedMs, holds, around })
   return { spans: [{ ...wait, fromMs, toMs: askedMs, end }], wait }
+}
+
+/** Upstream listed it behind the cursor only if a good poll was after its time: the re-scan may also have come before the next. */
+function sweepSpans(facts: JourneyFacts, toMs: number): JourneySpans {
+  const { around } = facts
+  const fromMs = publishedMs(facts)
+  const holds = holdsOf(facts, toMs)
+  const wait = pollWait({ ...WITHOUT_POLL, publishedMs: fromMs, askedMs: toMs, holds, around })
+  return { spans: [{ ...whySwept(wait, around), fromMs, toMs, end: THIS_NODE }], wait }
+}
+
+function whySwept(wait: PollWait, around: RequestsAround | null): Pick<PollWait, 'cause' | 'because'> {
+  const { polls = 0, failed = 0 } = around?.summed ?? {}
+  if (polls > failed || wait.missed.some(isGood)) {
+    const because = 'upstream listed it behind the cursor, where no poll looks: a re-scan found it'
+    return { cause: 'behind_cursor', because }
+  }
+  if (wait.cause !== 'unknown') return wait
+  return { cause: 'unknown', because: 'a re-scan found it, and which polls were made before is not kept' }
 }
 
 /** A gap is tried again long after the polls that it is about. */
@@ -109,7 +133,7 @@ function commitWords({ foundBy, logKind }: JourneyFacts): string {
 
 /** From the commit to the answer with which the endpoint took the event, or to now while it has not. */
 function deliverySpan(
-  { url, state, attempts, why }: JourneyEndpoint,
+  { url, state, attempts, why, isHeld }: JourneyEndpoint,
   fromMs: number,
   nowMs: number,
 ): JourneySpan | null {
@@ -128,5 +152,5 @@ function deliverySpan(
   if (state === 'delivered') return null
   const toMs = state === 'dead' && last !== undefined ? last.atMs + last.durationMs : nowMs
   const still = state === 'dead' ? 'the endpoint never took it' : 'the endpoint has not taken it yet'
-  return { ...span, toMs, because: [still, why ?? tries].join(': ') }
+  return { ...span, toMs, isHeld, because: [still, why ?? tries].join(': ') }
 }

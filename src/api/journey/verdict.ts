@@ -18,40 +18,53 @@ export interface JourneyVerdict {
   text: string
 }
 
-/** The verdict over these spans. */
+/**
+ * The verdict over these spans. Where readers of this node had the event late, it is about that; otherwise about the endpoint that
+ * waited longest. What waits for an endpoint that is paused or disabled is not late.
+ */
 export function journeyVerdict(facts: JourneyFacts, spans: readonly JourneySpan[]): JourneyVerdict {
   const { kind, foundBy, recordedMs } = facts
   const isAnnouncement = kind === 'announcement' && foundBy !== 'backfill'
   const startMs = isAnnouncement ? publishedMs(facts) : recordedMs
-  const lengthOf = ({ fromMs, toMs }: JourneySpan): number => toMs - fromMs
-  const longest = spans.toSorted((one, other) => lengthOf(other) - lengthOf(one))[0]
-  const endOf = (end: string): number =>
-    spans.reduce((latest, span) => (span.end === end ? Math.max(latest, span.toMs) : latest), recordedMs)
-  const seenMs = Math.max(0, endOf(THIS_NODE) - startMs)
   const since = isAnnouncement ? 'its time upstream' : 'its arrival at the bridge'
-  const isLate =
-    seenMs > ON_TIME_MS || spans.some((span) => span.end !== THIS_NODE && lengthOf(span) > ON_TIME_MS)
-  if (!isLate) {
-    const text =
-      foundBy === 'backfill'
-        ? 'Not late: it is older than the bridge, whose first start read it with the days before.'
-        : `Not late: ${durationWords(seenMs)} from ${since} to readers of this node.`
-    return { late: false, cause: null, spanMs: null, totalMs: seenMs, text }
-  }
-  if (longest === undefined || lengthOf(longest) <= 0) {
-    const text = `Late: ${durationWords(seenMs)} from ${since} to the bridge. Why is not kept: ${NOT_KEPT}.`
+  const toNode = spans.filter(({ end }) => end === THIS_NODE)
+  const slow = spans.filter((span) => span.end !== THIS_NODE && lengthOf(span) > ON_TIME_MS)
+  const delivery = longestOf(slow.filter(({ isHeld }) => isHeld !== true)) ?? longestOf(slow)
+  const seenMs = Math.max(0, Math.max(recordedMs, ...toNode.map(({ toMs }) => toMs)) - startMs)
+  if (seenMs > ON_TIME_MS) {
+    const waited = delivery === undefined ? '' : ` ${endpointWords(delivery)}`
+    const longest = longestOf(toNode)
+    if (longest !== undefined && lengthOf(longest) > 0) return lateBy(longest, seenMs, since, waited)
+    const text = `Late: ${durationWords(seenMs)} from ${since} to the bridge. Why is not kept: ${NOT_KEPT}.${waited}`
     return { late: true, cause: null, spanMs: null, totalMs: seenMs, text }
   }
-  const totalMs = Math.max(0, endOf(longest.end) - startMs)
-  const spanMs = lengthOf(longest)
-  const whole = `That took ${durationWords(spanMs)} of the ${durationWords(totalMs)} from ${since} to ${longest.end}.`
-  return {
-    late: true,
-    cause: longest.cause,
-    spanMs,
-    totalMs,
-    text: `Late because ${longest.because}. ${whole}`,
-  }
+  if (delivery !== undefined && delivery.isHeld !== true)
+    return lateBy(delivery, Math.max(0, delivery.toMs - startMs), since, '')
+  const onTime =
+    foundBy === 'backfill'
+      ? 'Not late: it is older than the bridge, whose first start read it with the days before.'
+      : `Not late: ${durationWords(seenMs)} from ${since} to readers of this node.`
+  const text = delivery === undefined ? onTime : `${onTime} ${endpointWords(delivery)}`
+  return { late: false, cause: null, spanMs: null, totalMs: seenMs, text }
+}
+
+function lateBy(span: JourneySpan, totalMs: number, since: string, waited: string): JourneyVerdict {
+  const { cause, because, end } = span
+  const spanMs = lengthOf(span)
+  const whole = `That took ${durationWords(spanMs)} of the ${durationWords(totalMs)} from ${since} to ${end}.`
+  return { late: true, cause, spanMs, totalMs, text: `Late because ${because}. ${whole}${waited}` }
+}
+
+function endpointWords(span: JourneySpan): string {
+  return `At ${span.end} it waited for another ${durationWords(lengthOf(span))}: ${span.because}.`
+}
+
+function lengthOf({ fromMs, toMs }: JourneySpan): number {
+  return toMs - fromMs
+}
+
+function longestOf(spans: readonly JourneySpan[]): JourneySpan | undefined {
+  return spans.toSorted((one, other) => lengthOf(other) - lengthOf(one))[0]
 }
 
 /** Why a part of the journey of an old event is missing. */

@@ -21,6 +21,8 @@ export interface EndpointJourney {
   state: DeliveryState | null
   /** Why it has not got it, as a clause; null where the attempts tell. */
   why: string | null
+  /** It is paused or disabled, and the event waits for that. */
+  isHeld: boolean
   /** The earliest first, of the newest ones. */
   attempts: readonly KeptAttempt[]
 }
@@ -69,7 +71,11 @@ export function createEventJourney({
       const { id: endpointId, url } = endpoint
       const query = { eventId, outcomes: attemptOutcomes, before: null, limit: MOST_ATTEMPTS }
       const attempts = await history.attemptsOfEvent(endpointId, query, { gone, caller: caller.tokenId })
-      shown.push({ endpointId, url, state, why: why?.detail ?? null, attempts: attempts.toReversed() })
+      const isHeld = why?.reason === 'paused' || why?.reason === 'disabled'
+      shown.push({
+        ...{ endpointId, url, state, why: why?.detail ?? null, isHeld },
+        attempts: attempts.toReversed(),
+      })
     }
     return { endpoints: shown, hasMore: wanted.length > MOST_SHOWN || found.length > MOST_LOOKED_AT }
   }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { JourneyFacts, MadeRequest } from '../../../src/api/journey/journey-facts.ts'
 import { spansOf } from '../../../src/api/journey/segments.ts'
 import { journeyVerdict } from '../../../src/api/journey/verdict.ts'
@@ -59,14 +59,43 @@ test('a fill is never counted from a poll of hours before, of which it is not kn
   expect(spansOf(facts({ around }), 10_000).spans[1]).toMatchObject({ cause: 'overflow', fromMs: 3000 })
 })
 
-test.each([
-  ['fill', 'gap_retry', 'gap'],
-  ['sweep', 'scheduled_rescan', 'behind_cursor'],
-] as const)('what a %s found as %s waited for that alone: %s', (foundBy, scan, cause) => {
-  const late = facts({ foundBy, kept: { requestMs: 200, scan, scanMs: 10 } })
+test('what a try to fill a gap found waited for that alone', () => {
+  const late = facts({ foundBy: 'fill', kept: { requestMs: 200, scan: 'gap_retry', scanMs: 10 } })
   const { spans, wait } = spansOf(late, 10_000)
   expect(wait).toBeNull()
-  expect(journeyVerdict(late, spans)).toMatchObject({ cause, spanMs: 9000 })
+  expect(journeyVerdict(late, spans)).toMatchObject({ cause: 'gap', spanMs: 9000 })
+})
+
+test.each([
+  ['a good poll after its time was without it', [poll(-2100), poll(2900)], 'behind_cursor'],
+  ['no poll was due before the re-scan', [{ ...poll(-2100), plannedMs: 15_000 }], 'planned'],
+  [
+    'the polls after its time failed',
+    [poll(-2100), { ...poll(2900), result: 'server_error' }],
+    'upstream_failing',
+  ],
+  ['no poll is kept', [], 'unknown'],
+] as const)(
+  'what a re-scan found was listed behind the cursor only where a poll passed it: %s',
+  (_how, requests, cause) => {
+    const around = { requests, summed: { polls: 0, failed: 0 }, aheadMs: 0 }
+    const late = facts({
+      foundBy: 'sweep',
+      kept: { requestMs: 200, scan: 'scheduled_rescan', scanMs: 10 },
+      around,
+    })
+    expect(journeyVerdict(late, spansOf(late, 10_000).spans)).toMatchObject({ cause, spanMs: 9000 })
+  },
+)
+
+test('where only sums of the polls are kept, one of them passed what a re-scan found', () => {
+  const around = { requests: [], summed: { polls: 9, failed: 1 }, aheadMs: 0 }
+  const late = facts({
+    foundBy: 'sweep',
+    kept: { requestMs: 200, scan: 'scheduled_rescan', scanMs: 10 },
+    around,
+  })
+  expect(journeyVerdict(late, spansOf(late, 10_000).spans).cause).toBe('behind_cursor')
 })
 
 test('what the backfill found is never late', () => {
@@ -80,7 +109,10 @@ test('what the backfill found is never late', () => {
 
 test('a dead delivery and one that waits count until they ended, or until now', () => {
   const attempt = { attempt: 1, atMs: 9300, durationMs: 50, outcome: 'server_error', status: 503 } as const
-  const endpoint = { endpointId: 'ep_1', url: 'https://hooks.example', why: null, attempts: [attempt] }
+  const endpoint = {
+    ...{ endpointId: 'ep_1', url: 'https://hooks.example', why: null, isHeld: false },
+    attempts: [attempt],
+  }
   const dead = facts({ webhooks: { endpoints: [{ ...endpoint, state: 'dead' }], hasMore: false } })
   const pending = facts({ webhooks: { endpoints: [{ ...endpoint, state: 'pending' }], hasMore: false } })
   expect(spansOf(dead, 99_000).spans.at(-1)).toMatchObject({ cause: 'endpoint', toMs: 9350 })
@@ -95,4 +127,37 @@ test('how late an amendment is counts from its arrival at the bridge', () => {
   expect(journeyVerdict(amended, spansOf(amended, 10_000).spans).text).toMatch(
     / from its arrival at the bridge to /,
   )
+})
+
+describe('an endpoint that has not taken the event', () => {
+  const waits = (parts: Partial<JourneyFacts>, isHeld: boolean) => {
+    const why = isHeld ? 'the endpoint is paused' : null
+    const endpoint = { endpointId: 'ep_1', url: 'https://hooks.example', why, isHeld, attempts: [] }
+    const of = facts({
+      ...parts,
+      webhooks: { endpoints: [{ ...endpoint, state: 'pending' }], hasMore: false },
+    })
+    return journeyVerdict(of, spansOf(of, 99_000).spans)
+  }
+  const inTime = { timeMs: 8000 }
+
+  test.each([true, false])('does not hide why readers had it late (held: %s)', (isHeld) => {
+    expect(waits({}, isHeld)).toMatchObject({
+      ...{ late: true, cause: 'overflow', spanMs: 6100, totalMs: 9215 },
+      text: expect.stringMatching(
+        /^Late because more had come .* At https:\/\/hooks\.example it waited for another 1 min/,
+      ),
+    })
+  })
+
+  test('makes late what readers had in time', () => {
+    expect(waits(inTime, false)).toMatchObject({ late: true, cause: 'endpoint', spanMs: 89_790 })
+  })
+
+  test('makes nothing late while it is paused or disabled', () => {
+    expect(waits(inTime, true)).toMatchObject({
+      ...{ late: false, cause: null },
+      text: expect.stringMatching(/^Not late: .* At https:\/\/hooks\.example .*: the endpoint is paused\.$/),
+    })
+  })
 })
