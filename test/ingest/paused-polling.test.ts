@@ -93,6 +93,40 @@ describe('while polling is paused', () => {
   })
 })
 
+describe('after a pause', () => {
+  it('the next poll leaves at once, although the one before had planned it for later', () => {
+    const world = morning({ items: [], weeklyQuota: 1400 })
+    world.run(SEVEN + 5 * HOUR)
+    const [last = 0] = world.requestsMs.slice(-1)
+    world.run(last + 2 * SECOND)
+    world.pause(true)
+    world.run(last + 4 * SECOND)
+    world.pause(false)
+    expect(world.requestsMs.at(-1)).toBe(last + 4 * SECOND)
+  })
+
+  it('the wait after failures is over', () => {
+    const world = morning({ fails: () => ({ kind: 'server_error', status: 503 }) })
+    world.run(SEVEN + HOUR)
+    const [last = 0] = world.requestsMs.slice(-1)
+    world.pause(true)
+    world.run(last + 5 * SECOND)
+    world.pause(false)
+    expect(world.requestsMs.at(-1)).toBe(last + 5 * SECOND)
+  })
+
+  it('the wait that a 429 asks for is kept', () => {
+    const world = morning({ fails: () => ({ kind: 'too_many', retryAfter: '60' }) })
+    world.run(SEVEN + SECOND)
+    const [last = 0] = world.requestsMs.slice(-1)
+    world.pause(true)
+    world.run(last + 5 * SECOND)
+    world.pause(false)
+    world.run(last + 50 * SECOND)
+    expect(world.requestsMs.at(-1)).toBe(last)
+  })
+})
+
 // A pause may come before the very first poll: what is published until then is the backfill's.
 const faults = { failures: 0.05, unknowns: 0.03, crashes: 0.002, backfillMs: HOUR }
 

@@ -1,6 +1,7 @@
 /**
- * Handles orders of an operator to poll, to retry a gap, or to read a day again at once. An order is refused while polling is
- * paused, while its units cannot be paid, and while upstream wants no requests after a 429. Other waits are cut short.
+ * Handles orders of an operator: to pause and resume polling, and to poll, to retry a gap, or to read a day again at once. What
+ * is to be done at once is refused while polling is paused, while its units cannot be paid, and while upstream wants no requests
+ * after a 429. Other waits are cut short.
  */
 import { quotaAt } from '../../governor/quota/ledger.ts'
 import { dayRefusal, readDayAgain } from './daily-reconciliation.ts'
@@ -34,6 +35,23 @@ export function obey(context: StepContext, order: Order): void {
   state.scansBlockedUntilMs = Math.min(state.scansBlockedUntilMs, nowMs)
   if (order.what === 'day') readDayAgain(context, order.date)
   else retryGap(context, order.id)
+}
+
+/** Notes since when polling is paused, null at the end of a pause. The last one is kept to explain waits. */
+export function notePause(
+  { state, nowMs }: Pick<StepContext, 'state' | 'nowMs'>,
+  sinceMs: number | null,
+): void {
+  const { pausedSinceMs: fromMs, holds } = state
+  if (fromMs !== null) state.holds = { ...holds, pause: { fromMs, toMs: nowMs } }
+  state.pausedSinceMs = sinceMs
+}
+
+/** The same for a leader: the end of a pause is an order to poll, too. */
+export function pauseOrResume(context: StepContext, sinceMs: number | null): void {
+  const isResumed = context.state.pausedSinceMs !== null && sinceMs === null
+  notePause(context, sinceMs)
+  if (isResumed) obey(context, { what: 'poll' })
 }
 
 /**

@@ -26,7 +26,7 @@ export const OVER_BUDGET_GAP_RETRY_MS = 15 * MINUTE_MS
  * A gap that was not filled in three weeks is given up. What a first start leaves open waits for one of them, and has two full
  * quotas after that.
  */
-const GIVE_UP_MS = 21 * DAY_MS
+export const GIVE_UP_MS = 21 * DAY_MS
 const RESCAN_RETRY_MS = MINUTE_MS
 /**
  * Tries of a day of the backfill before the rest of the backfill becomes a gap. Until then only the spans that were not read

@@ -12,7 +12,7 @@ import { advisedUntilMs, onProxied, refund } from './failure.ts'
 import { reportFirstStart } from './first-start.ts'
 import { flushQueue, isPoll, nextJob, wakeDuringRequest } from './jobs.ts'
 import { planNextPoll, situationOf } from './next-poll.ts'
-import { obey } from './orders.ts'
+import { notePause, obey, pauseOrResume } from './orders.ts'
 import { answerScan, wakeScan } from './page-scan.ts'
 import { answerPoll } from './poll.ts'
 import { clocksOf, observeClock, shownClock, sightingsOf } from './present.ts'
@@ -208,14 +208,10 @@ const settle: Cell<'committed'> = (context, { writer }) => {
 }
 
 /** Any process notes it, so that one that takes over later sends nothing either. */
-const notePause: Cell<'pause_set'> = (context, { sinceMs }) => {
-  const { pausedSinceMs: fromMs, holds } = context.state
-  if (fromMs !== null) context.state.holds = { ...holds, pause: { fromMs, toMs: context.nowMs } }
-  context.state.pausedSinceMs = sinceMs
-}
+const keepPause: Cell<'pause_set'> = (context, { sinceMs }) => notePause(context, sinceMs)
 
-const setPause: Cell<'pause_set'> = (context, input) => {
-  notePause(context, input)
+const setPause: Cell<'pause_set'> = (context, { sinceMs }) => {
+  pauseOrResume(context, sinceMs)
   goOn(context)
 }
 
@@ -263,7 +259,7 @@ const idle: Row = {
   proxied: ignore,
   broke: ignore,
   lost: ignore,
-  pause_set: notePause,
+  pause_set: keepPause,
   ordered: ignore,
   step_down_ordered: ignore,
   stopped: release,
