@@ -1,5 +1,5 @@
 /** Loads the compose files by compose's own library, and holds the production ones to their rules. */
-import { existsSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { describe, expect, test } from 'vitest'
@@ -8,6 +8,7 @@ import { VERSION } from '../../../src/core/version.ts'
 import { fileNames } from '../../../src/settings/environment.ts'
 import { settingNames } from '../../../src/settings/schema.ts'
 import { loadSettings } from '../../../src/settings/settings.ts'
+import { temporaryDirectory } from '../../support/bridge-process.ts'
 import { type ComposeProject, loadCompose } from '../../support/compose/load.ts'
 import { root } from '../../support/house/repository.ts'
 import { createTestAuthority } from '../../support/test-certificates.ts'
@@ -127,6 +128,22 @@ describe.skipIf(!isHere).each(VARIANTS)('the production compose with %s.yml', (n
     for (const [service] of serving) expect(project.services[service]?.networks).toHaveProperty('edge')
   })
 })
+
+test.skipIf(!isHere).each(VARIANTS)(
+  'every bridge of %s.yml has the settings of bridge.env, but for those that the file itself names',
+  async (name) => {
+    using directory = temporaryDirectory()
+    const folder = join(directory.path, 'deploy/compose')
+    cpSync(join(root, FOLDER), folder, { recursive: true })
+    writeFileSync(join(folder, 'bridge.env'), 'BRIDGE_ALL_RETENTION=P2Y\nBRIDGE_OPS_HOST=127.0.0.1\n')
+    const files = ['compose.yml', `${name}.yml`].map((file) => join(folder, file))
+    const { services } = await loadCompose(join(folder, 'example.env'), files)
+    const bridges = Object.values(services).filter(({ image }) => image.startsWith('disclosure-bridge'))
+    expect(bridges.length).toBeGreaterThan(0)
+    for (const { environment } of bridges)
+      expect(environment).toMatchObject({ BRIDGE_ALL_RETENTION: 'P2Y', BRIDGE_OPS_HOST: '0.0.0.0' })
+  },
+)
 
 test.skipIf(!isHere)('a variable that must be given is asked for by name', async () => {
   const files = [`${FOLDER}/compose.yml`, `${FOLDER}/embedded.yml`]

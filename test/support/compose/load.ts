@@ -1,5 +1,5 @@
 /** Loads compose files as `docker compose` does, by its own library: a few lines of Go, which the first call on a machine builds. */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { root } from '../house/repository.ts'
 import { runTool } from '../tools.ts'
 
@@ -33,7 +33,7 @@ export interface ComposeProject {
 }
 
 /**
- * Merges these files, with the variables of a file. Paths are those in the repository.
+ * Merges these files, with the variables of a file. Paths are absolute, or those in the repository.
  * @throws Error with what the library says: a wrong field, a variable that is missing
  */
 export async function loadCompose(envFile: string, files: readonly string[]): Promise<ComposeProject> {
@@ -43,7 +43,7 @@ export async function loadCompose(envFile: string, files: readonly string[]): Pr
     Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
   const folder = join(root, 'test/support/compose')
-  const paths = [envFile, ...files].map((path) => join(root, path))
+  const paths = [envFile, ...files].map((path) => resolve(root, path))
   const { code, stdout, stderr } = await runTool('go', ['run', '-C', folder, '.', ...paths], { env })
   if (code !== 0) throw new Error(`compose refuses ${files.join(' ')}: ${stderr}`)
   return JSON.parse(stdout) as ComposeProject
