@@ -34,7 +34,7 @@ const unseen: RunbookTrial = {
 }
 
 /** Each group has a Prometheus of its own, and is played at once. */
-const groups: readonly (readonly RunbookTrial[])[] = [
+export const runbookTrials: readonly (readonly RunbookTrial[])[] = [
   [...upstreamTrials, ...webhookTrials],
   processTrials,
   kafkaTrials,
@@ -54,7 +54,7 @@ export async function runbookRuns(
   const beganAt = performance.now()
   const elapsed = (): number => Math.round((performance.now() - beganAt) / 1000)
   const trials: PlayedTrial[] = []
-  for (const group of groups) {
+  for (const group of runbookTrials) {
     const chosen = group.filter(({ name }) => only?.includes(name) ?? true)
     if (chosen.length === 0) continue
     trials.push(...(await playTrials(chosen, found.runtime, (line) => notify(`${elapsed()} s: ${line}`))))

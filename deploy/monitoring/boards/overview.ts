@@ -72,7 +72,7 @@ export const overview: Board = {
           about: 'Of the last seven that are over.',
           unit: 'short',
           limit: limitOf('BridgeDayIncomplete'),
-          queries: [byInstallation('sum', 'bridge_days{state=~"gaps_left|failed|missed"}')],
+          queries: [byInstallation('sum', 'bridge_days{state=~"gaps_left|failed|missed|over_budget"}')],
         },
         {
           kind: 'number',

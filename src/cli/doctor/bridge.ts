@@ -186,7 +186,7 @@ const KEY: Record<UpstreamState, Finding> = {
   unauthorised: fail(
     'key',
     'the upstream refuses the key of the running bridge',
-    'correct BRIDGE_UPSTREAM_KEY and restart it',
+    'put the right key into the file of BRIDGE_UPSTREAM_KEY_FILE, which is read again at once, or into BRIDGE_UPSTREAM_KEY and restart it',
     'upstream',
   ),
   failing: warn(

@@ -1,6 +1,7 @@
 /** Trials of what upstream, its key and its quota do, and of what an operator does with polling. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/core/durations.ts'
+import { GIVE_UP_MS } from '../../../../src/ingest/machine/postpone.ts'
 import { eventually, getJson } from '../../http/api-client.ts'
 import { reportingQuota } from '../counting-upstream.ts'
 import { type Installation, runBeside, startInstallation } from '../installation.ts'
@@ -169,7 +170,7 @@ export const upstreamTrials: readonly RunbookTrial[] = [
   },
   {
     name: 'gap-of-weeks',
-    about: 'every page of a fill fails for fifteen days',
+    about: 'every page of a fill fails for three weeks',
     alerts: { BridgeGapGivenUp: 180 },
     // An hour after the event.
     lasting: ['BridgeGapGivenUp'],
@@ -180,7 +181,7 @@ export const upstreamTrials: readonly RunbookTrial[] = [
         ...disposedWith(installation),
         async break() {
           await leaveGap(installation)
-          installation.moveTime(15 * DAY_MS + HOUR_MS)
+          installation.moveTime(GIVE_UP_MS + HOUR_MS)
         },
         mend: () => void installation.sandbox.faults.remove(null),
       }

@@ -1,4 +1,4 @@
-/** Trials of receivers that fail: for minutes, hours and days. */
+/** Trials of receivers that fail, for minutes, hours and days, and of an installation that lost what delivers to them. */
 import type { ServerResponse } from 'node:http'
 import { HOUR_MS, MINUTE_MS } from '../../../../src/core/durations.ts'
 import { eventually } from '../../http/api-client.ts'
@@ -44,6 +44,29 @@ export const webhookTrials: readonly RunbookTrial[] = [
           )
         }
       }),
+  },
+  {
+    name: 'deliverer-gone',
+    about: 'kill -9 of the only process with the role `webhooks`; then it is started',
+    alerts: { BridgeNoDelivery: 60 },
+    overSeconds: 120,
+    async start(kafka) {
+      const { brokers } = await kafka.shared()
+      const installation = await startInstallation({
+        ...{ name: 'deliverer-gone', brokers, nodes: 2 },
+        settings: LOCAL_RECEIVERS,
+      })
+      const [serving, delivering] = installation.nodes
+      if (serving === undefined || delivering === undefined) throw new Error('two processes were asked for')
+      await serving.restart('SIGTERM', { BRIDGE_ROLES: 'poller,api,feed' })
+      await delivering.restart('SIGTERM', { BRIDGE_ROLES: 'webhooks' })
+      await askEndpoints(serving.process().ready.http, 'POST', '', { url: 'http://127.0.0.1:9/' })
+      return {
+        ...disposedWith(installation),
+        break: async () => void (await delivering.process().stop('SIGKILL')),
+        mend: () => delivering.restart(),
+      }
+    },
   },
 ]
 
