@@ -16,8 +16,10 @@ const PROOF_GUIDS = 8
  * a full one, behind new items; or behind a page, not newest first, of none that is newer than all known: the list begins with
  * the oldest.
  */
-export function overflows({ config, state }: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
-  if (query.sinceCursor !== undefined) return page.hasMore === true || page.count >= config.pageSize
+export function overflows(context: StepContext, query: UpstreamListQuery, page: ReadPage): boolean {
+  const { config, state } = context
+  if (query.sinceCursor !== undefined)
+    return (page.hasMore === true || page.count >= config.pageSize) && !endsWithKnown(context, page)
   if (page.count === 0) return false
   if (page.fresh.length > 0) return page.nextCursor !== null || page.count >= config.pageSize
   if (page.nextCursor === null) return false
@@ -27,6 +29,19 @@ export function overflows({ config, state }: StepContext, query: UpstreamListQue
   if (toMs <= latestTimeMs || isFalling(page.times)) return false
   // One second may have more than a page. Where polls go by cursor it costs no fill of what is known.
   return page.times.every((ms) => ms < latestTimeMs || (ms === latestTimeMs && page.latestCursor === null))
+}
+
+/**
+ * True for a page, newest first, whose oldest item is known, behind a cursor that is kept because lists by date fail: what it has
+ * no room for is older than that, and known too.
+ */
+function endsWithKnown(context: StepContext, page: ReadPage): boolean {
+  const { fresh, guids, rejected } = page
+  if (context.nowMs >= context.state.failedChecks.againMs || rejected.length > 0) return false
+  const oldest = guids.at(-1)
+  return (
+    isFalling(plausibleTimes(context, page)) && !fresh.some(({ disclosure }) => disclosure.guid === oldest)
+  )
 }
 
 /** True for times of which each is followed by none that is later, and one by an earlier one. */

@@ -53,10 +53,12 @@ export type AheadPoll =
  * for the rest may be refused again.
  */
 export function aheadPollOf(context: StepContext): AheadPoll {
-  const { itemsSinceCursor, upstream } = context.state
+  const { failedChecks, head, itemsSinceCursor, upstream } = context.state
   const half = context.config.pageSize / 2
   if (stillAhead(context).length >= half) return 'by_date'
   if (itemsSinceCursor < half) return 'by_cursor'
+  // Its page still shows the newest items; what it has no room for is an open gap while lists by date fail.
+  if (head.cursor !== null && context.nowMs < failedChecks.againMs) return 'by_cursor'
   return upstream !== 'ok' && isForWhatIsOver(context) ? 'by_cursor' : 'for_new_cursor'
 }
 

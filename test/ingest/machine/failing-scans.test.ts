@@ -9,6 +9,7 @@ import { burst } from '../../support/worlds/world-upstream.ts'
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
+const YEAR = 365 * 24 * HOUR
 const SEVEN = Date.parse('2026-01-06T07:00:00Z')
 
 const morning = () => [...burst('a', SEVEN, 10 * SECOND, 265), ...burst('b', SEVEN + MINUTE, 9 * HOUR, 600)]
@@ -129,6 +130,31 @@ describe('polls by cursor keep their times', () => {
     expect(Math.max(...pausesOf(world, SEVEN))).toBeLessThanOrEqual(1.5 * SECOND)
     expect(world.missing()).toEqual([])
   })
+
+  it.each(['free', 'lite', 'advanced', 'enterprise'] as const)(
+    'beside an item that is stamped a year ahead, while every list by date fails, on %s',
+    (plan) => {
+      const fromMs = SEVEN + 25 * MINUTE
+      const ahead = burst('ahead', fromMs - 5 * MINUTE, 1, 1).map((item) => ({
+        ...item,
+        timeMs: SEVEN + YEAR,
+      }))
+      const items = [...burst('a', SEVEN, 10 * SECOND, 20), ...ahead, ...burst('b', fromMs, 9 * HOUR, 600)]
+      const usual = longestPause(played(plan, { items }, 12))
+      const world = played(
+        plan,
+        {
+          items,
+          fails: (query, _requests, nowMs) =>
+            isScan(query) && nowMs > fromMs ? { kind: 'server_error', status: 500 } : undefined,
+        },
+        12,
+      )
+      expect(longestPause(world)).toBeLessThan(1.5 * usual)
+      expect(world.missing()).toEqual([])
+      expect(world.twice()).toEqual([])
+    },
+  )
 
   it.each(['lite', 'advanced', 'ultimate'] as const)('to the second while every page hangs on %s', (plan) => {
     const world = played(plan, {
