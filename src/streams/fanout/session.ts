@@ -11,7 +11,7 @@ import type { Clock } from '../../lifecycle/clock.ts'
 import type { TimerEntry, TimerWheel } from '../limits/timer-wheel.ts'
 import type { CaughtUpReader, FanoutIndex, ReaderGroup } from './fanout-index.ts'
 import type { FrameBatch, FrameBatches } from './frame-batches.ts'
-import type { Framing } from './framing.ts'
+import type { Framing, UpstreamSnapshot } from './framing.ts'
 import type { RecentSends } from './recent-sends.ts'
 import type { SocketWriter } from './socket-writer.ts'
 import type { StreamAccount } from './stream-account.ts'
@@ -48,6 +48,8 @@ export interface SessionParts {
   fanoutIndex: FanoutIndex
   timerWheel: TimerWheel
   recentSends: Pick<RecentSends, 'note'>
+  /** What the leader said last. */
+  upstream: () => Pick<UpstreamSnapshot, 'asOf'>
   clock: Clock
   /** Aborts when the node stops: sessions read nothing more, and their streams are closed one by one. */
   stopping: AbortSignal
@@ -55,6 +57,8 @@ export interface SessionParts {
 
 /** Silence after which a heartbeat is sent. */
 export const HEARTBEAT_MS = 15_000
+/** A leader says something every 5 s. One whose last word is older is silent, and clients hear of that at once. */
+const LEADER_SILENT_MS = 10_000
 
 /** The session of one client, from `start` to `stop` or its end. */
 export class Session implements CaughtUpReader, TimerEntry {
@@ -81,6 +85,8 @@ export class Session implements CaughtUpReader, TimerEntry {
   #writtenMs: number
   /** When it sent a heartbeat, or began. */
   #beatMs: number
+  /** The leader was silent at the last heartbeat, or when the session began. */
+  #wasSilent: boolean
 
   /** `opening`: frames to send first. `caller`: the id and the tenant of the client's token. `endsMs`: when the client is asked to reconnect, so that load spreads over nodes. */
   constructor(
@@ -108,12 +114,13 @@ export class Session implements CaughtUpReader, TimerEntry {
     this.#isAhead = start.after > parts.reader.latest
     this.#writtenMs = parts.clock.now()
     this.#beatMs = this.#writtenMs
+    this.#wasSilent = this.#leaderSilentInMs(this.#writtenMs) <= 0
     this.#pending = [opening, ...this.#framesOf(start.localGap)]
   }
 
   /** Sends the opening and starts reading. */
   start(): void {
-    this.#parts.timerWheel.set(this, HEARTBEAT_MS)
+    this.#setTimer(HEARTBEAT_MS, this.#leaderSilentInMs(this.#parts.clock.now()))
     this.#send([])
     this.#read()
   }
@@ -172,7 +179,7 @@ export class Session implements CaughtUpReader, TimerEntry {
 
   /** Sends a heartbeat where one is due, and ends the session when its lifetime is over. */
   onTimer(): void {
-    const { clock, reader, timerWheel } = this.#parts
+    const { clock, reader } = this.#parts
     const nowMs = clock.now()
     if (nowMs >= this.#endsMs && this.#isWaiting) return this.#end('lifetime_over')
     if (this.#isWaiting && reader.epoch !== this.#epoch) {
@@ -183,12 +190,26 @@ export class Session implements CaughtUpReader, TimerEntry {
     this.#cursor = this.cursor
     const { framing, writer } = this.#client
     const sinceMs = framing.beatsAlways ? this.#beatMs : this.#writtenMs
-    const leftMs = Math.min(HEARTBEAT_MS, sinceMs + HEARTBEAT_MS - nowMs)
+    const silentInMs = this.#leaderSilentInMs(nowMs)
+    const isSilent = silentInMs <= 0
+    const leftMs = isSilent && !this.#wasSilent ? 0 : Math.min(HEARTBEAT_MS, sinceMs + HEARTBEAT_MS - nowMs)
     if (leftMs <= 0 && !writer.isFull) {
       this.#send(framing.heartbeat(this.cursor))
       this.#beatMs = nowMs
     }
-    timerWheel.set(this, leftMs > 0 ? leftMs : HEARTBEAT_MS)
+    this.#wasSilent = isSilent
+    this.#setTimer(leftMs > 0 ? leftMs : HEARTBEAT_MS, silentInMs)
+  }
+
+  /** For the next heartbeat: that after so much silence of the stream, or the one that tells of a silent leader. */
+  #setTimer(leftMs: number, silentInMs: number): void {
+    this.#parts.timerWheel.set(this, silentInMs > 0 ? Math.min(leftMs, silentInMs) : leftMs)
+  }
+
+  /** How long until the leader counts as silent, unless it says something, ms; 0 or less where it is silent. */
+  #leaderSilentInMs(nowMs: number): number {
+    const { asOf } = this.#parts.upstream()
+    return asOf === null ? Number.POSITIVE_INFINITY : Date.parse(asOf) + LEADER_SILENT_MS + 1 - nowMs
   }
 
   #leaveWaiting(): void {

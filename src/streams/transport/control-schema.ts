@@ -60,7 +60,8 @@ export function controlMessages(subprotocol: Subprotocol): Readonly<Record<Contr
       members: liveMembers.extend({ id: subscription }),
     },
     heartbeat: {
-      summary: 'After 15 s of silence; its cursor moves past what did not match.',
+      summary:
+        'After 15 s of silence, and where the leader falls silent; its cursor moves past what did not match.',
       members: z.object({
         id: subscription,
         cursor,

@@ -9,7 +9,12 @@ import { SendBuffers } from '../../../src/http/bounds/send-buffers.ts'
 import { FanoutIndex } from '../../../src/streams/fanout/fanout-index.ts'
 import { FrameBatches } from '../../../src/streams/fanout/frame-batches.ts'
 import { RecentSends } from '../../../src/streams/fanout/recent-sends.ts'
-import { Session, type SessionClient, type SessionEnd } from '../../../src/streams/fanout/session.ts'
+import {
+  Session,
+  type SessionClient,
+  type SessionEnd,
+  type SessionParts,
+} from '../../../src/streams/fanout/session.ts'
 import { TickBudget } from '../../../src/streams/limits/tick-budget.ts'
 import { TimerWheel } from '../../../src/streams/limits/timer-wheel.ts'
 import { RETRY_FRAME, sseFramingOf } from '../../../src/streams/transport/sse-frames.ts'
@@ -49,7 +54,7 @@ async function settle(): Promise<void> {
 }
 
 /** The parts that the sessions of one node share. */
-function node(reader: Reader) {
+function node(reader: Reader, upstream: SessionParts['upstream'] = () => UNKNOWN_UPSTREAM) {
   const clock = createManualClock()
   const stopping = new AbortController()
   const sendBuffers = new SendBuffers()
@@ -59,7 +64,7 @@ function node(reader: Reader) {
   const timerWheel = new TimerWheel(clock, new TickBudget())
   const recentSends = new RecentSends(clock)
   const shared = { frameBatches, fanoutIndex, timerWheel, recentSends }
-  const parts = { reader, clock, ...shared, stopping: stopping.signal }
+  const parts = { reader, clock, ...shared, upstream, stopping: stopping.signal }
   return { parts, stop: () => stopping.abort(), running }
 }
 
@@ -198,6 +203,41 @@ describe('a session', () => {
     expect(sequences(messages)).toEqual([])
     expect(session.text().toString()).toContain(': heartbeat')
     expect(resumeAt(store.reader, lastId, 0)).toMatchObject({ after: 8 })
+  })
+
+  it('tells of a silent leader within 13 s of its last word, and then every 15 s as always', async () => {
+    const store = createStore(createManualClock(), 5)
+    const at: { asOf: string | null } = { asOf: null }
+    const shared = node(store.reader, () => at)
+    const { clock } = shared.parts
+    const says = (): void => {
+      at.asOf = new Date(clock.now()).toISOString()
+    }
+    says()
+    const session = open(store, { after: 5 }, shared)
+    const beats = (): number =>
+      session
+        .text()
+        .toString()
+        .match(/^: heartbeat /gm)?.length ?? 0
+    const passed = async (seconds: number, saysEvery = Number.POSITIVE_INFINITY): Promise<number> => {
+      const before = beats()
+      for (let second = 1; second <= seconds; second += 1) {
+        clock.advance(1000)
+        if (second % saysEvery === 0) says()
+        await settle()
+      }
+      return beats() - before
+    }
+    expect(await passed(70, 5)).toBe(4)
+    // The usual one, 15 s after the last.
+    expect(await passed(9)).toBe(1)
+    expect(await passed(4)).toBe(1)
+    expect(await passed(11)).toBe(0)
+    expect(await passed(31)).toBe(2)
+    says()
+    expect(await passed(30, 5)).toBe(2)
+    await session.stop()
   })
 
   it('sends the heartbeats of server-sent events every 15 s while events come, too', async () => {
