@@ -91,6 +91,17 @@ describe.skipIf(brokers === null)('nodes on Kafka', () => {
       quotaRemaining: expect.any(Number),
       leaderSince: said.leader.since,
     })
+    // Nobody takes over.
+    await others[0]?.stop('SIGKILL')
+    await leader.stop('SIGKILL')
+    const killedMs = Date.now()
+    const toldMs = new Promise<number>((done) =>
+      client.webSocket.on('message', (data) => {
+        const { type, asOf } = JSON.parse(String(data)) as { type: string; asOf: string }
+        if (type === 'heartbeat' && Date.now() - Date.parse(asOf) > HEALTHY_MS) done(Date.now())
+      }),
+    )
+    expect((await toldMs) - killedMs).toBeLessThan(SOON_MS)
     client.webSocket.close()
   })
 
