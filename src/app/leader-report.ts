@@ -75,6 +75,7 @@ function newsOf(report: LeaderReport | null): UpstreamNews {
     nextPoll: report?.nextPoll ?? null,
     openGaps: report?.gaps?.length ?? null,
     quotaRemaining: report?.quota.remaining ?? null,
+    leaderId: report?.leader?.id ?? null,
     leaderSince: report?.leader?.since ?? null,
     asOf: report?.asOf ?? null,
   }

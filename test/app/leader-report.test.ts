@@ -24,6 +24,7 @@ const news = {
   nextPoll: '2026-06-01T07:01:00.000Z',
   openGaps: 0,
   quotaRemaining: null,
+  leaderId: 'a:1',
   leaderSince: '2026-06-01T06:00:00.000Z',
   asOf: '2026-06-01T07:00:30.000Z',
 }
@@ -41,7 +42,7 @@ test('the leader says what it knows itself; a standby, and a leader that has not
   expect(leaderView({ ingest: standby, reports, clock }).report()).toEqual({ report: received, isOwn: false })
   const view = leaderView({ ingest: { report: () => own, upstreamAheadMs: () => null }, reports, clock })
   expect(view.report()).toEqual({ report: own, isOwn: true })
-  expect(view.news()).toEqual({ ...news, leaderSince: own.leader.since })
+  expect(view.news()).toEqual({ ...news, leaderId: 'b:1', leaderSince: own.leader.since })
   // The upstream's clock is that of the predecessor's report until this leader has polled.
   expect(view.upstreamNowMs()).toBe(940_000)
 })

@@ -8,6 +8,7 @@ export const UNKNOWN_UPSTREAM: UpstreamSnapshot = {
   nextPoll: null,
   openGaps: null,
   quotaRemaining: null,
+  leader: null,
   leaderSince: null,
   asOf: null,
   phase: 'closed',

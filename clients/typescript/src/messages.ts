@@ -101,6 +101,7 @@ interface HeartbeatMessage {
   openGaps?: number | null
   /** Units that are left this week. */
   quotaRemaining?: number | null
+  leader?: string | null
   leaderSince?: string | null
 }
 

@@ -106,6 +106,8 @@ export interface UpstreamNews
   openGaps: number | null
   /** Units that are left this week. */
   quotaRemaining: number | null
+  /** The id of the leader. */
+  leaderId: string | null
   /** Since when the leader leads. */
   leaderSince: string | null
 }

@@ -17,7 +17,9 @@ export interface EventFraming {
 }
 
 /** What a heartbeat says of the upstream. */
-export interface UpstreamSnapshot extends UpstreamNews {
+export interface UpstreamSnapshot extends Omit<UpstreamNews, 'leaderId'> {
+  /** The id of the leader, as tokens see it that are not the operator's. */
+  leader: string | null
   /** The phase of the London trading day. */
   phase: string
 }

@@ -78,6 +78,12 @@ export function controlMessages(subprotocol: Subprotocol): Readonly<Record<Contr
           .describe('How many gaps are open, where another node leads 1,000 at most; null: not known.')
           .nullable(),
         quotaRemaining: z.int().describe('Units left this week; null: not known.').nullable(),
+        leader: z
+          .string()
+          .describe(
+            'The id of the leader, for every token the code that `GET /v1/status` shows to tokens of tenants; null: not known.',
+          )
+          .nullable(),
         leaderSince: isoTime('Since when the leader leads; null: not known.').nullable(),
         phase: z.enum(phases).describe('Where in the London day the market is.'),
         asOf: isoTime(

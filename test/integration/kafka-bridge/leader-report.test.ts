@@ -89,6 +89,7 @@ describe.skipIf(brokers === null)('nodes on Kafka', () => {
       upstreamState: 'ok',
       openGaps: 0,
       quotaRemaining: expect.any(Number),
+      leader: expect.stringMatching(/^[0-9a-f]{12}$/),
       leaderSince: said.leader.since,
     })
     // Nobody takes over.

@@ -102,6 +102,7 @@ export const UPSTREAM: UpstreamSnapshot = {
   nextPoll: '2026-06-01T06:00:04.000Z',
   openGaps: 2,
   quotaRemaining: 640,
+  leader: 'c0ffee012345',
   leaderSince: '2026-05-30T21:00:00.000Z',
   asOf: '2026-06-01T05:59:59.000Z',
   phase: 'open',
