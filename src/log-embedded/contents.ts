@@ -1,4 +1,5 @@
 /** Checks the file of an embedded log completely, and says which events it holds. For backups; a start reads much less. */
+import { contentHash } from '../core/disclosure.ts'
 import { BridgeError } from '../errors.ts'
 import { checkDatabase, type Database } from '../storage/database.ts'
 import { readStoredPlace } from './writer.ts'
@@ -18,9 +19,12 @@ export interface LogContents {
   takenAt: string | null
 }
 
+/** Items whose texts are read at once. */
+const ITEMS_AT_ONCE = 500
+
 /**
- * Checks every page and index, that no event is missing or has attributes that are not JSON, and that the writer's state agrees
- * with the events. Minutes for some gigabytes.
+ * Checks every page and index, that no event is missing, has attributes that are not JSON or another content than its hash says,
+ * and that the writer's state agrees with the events. Minutes for some gigabytes.
  * @throws BridgeError `log_damaged` with what is wrong
  */
 export function checkContents(db: Database): LogContents {
@@ -34,6 +38,7 @@ export function checkContents(db: Database): LogContents {
   const contents = contentsOf(db)
   const { epoch, sequence } = contents
   checkComplete(db)
+  checkItems(db)
   readStoredPlace({ db, epoch, latest: sequence })
   return contents
 }
@@ -89,6 +94,30 @@ function checkAttributes(db: Database): void {
   throw new BridgeError('log_damaged', `the attributes of event ${broken.sequence} are not JSON`, {
     hint: 'Use another backup.',
   })
+}
+
+/** The hash of an item was taken when it came; events of gaps have none. */
+function checkItems(db: Database): void {
+  const next = db.prepare<{ sequence: number; data: string; hash: string | null }>(
+    `SELECT sequence, data, hash FROM events JOIN facts USING (sequence)
+     WHERE sequence > ? ORDER BY sequence LIMIT ${ITEMS_AT_ONCE}`,
+  )
+  for (let rows = next.all(0); rows.length > 0; rows = next.all(rows.at(-1)?.sequence ?? 0)) {
+    const broken = rows.find(({ data, hash }) => !isWhole(data, hash))
+    if (broken === undefined) continue
+    const wrong = `the content of event ${broken.sequence} is not what was stored`
+    throw new BridgeError('log_damaged', wrong, { hint: 'Use another backup.' })
+  }
+}
+
+function isWhole(data: string, hash: string | null): boolean {
+  try {
+    const value: unknown = JSON.parse(data)
+    return hash === null || contentHash(value, data) === hash
+  } catch (error) {
+    if (error instanceof SyntaxError) return false
+    throw error
+  }
 }
 
 function checkComplete(db: Database): void {

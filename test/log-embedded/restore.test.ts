@@ -201,6 +201,8 @@ describe('a restore is refused with nothing changed', () => {
         )
       },
     ],
+    ['of another content in one letter', (path: string) => replaceByte(path, '"headline":"', 'X')],
+    ['overwritten in the JSON of an item', (path: string) => replaceByte(path, '"headline":"', '"')],
   ])('where the backup is %s', async (_, spoil) => {
     const { dataDir, backup } = await backedUpLog(300, 309)
     spoil(backup)
@@ -277,3 +279,10 @@ describe('a kill during a restore', () => {
     expect(existsSync(ready)).toBe(false)
   })
 })
+
+/** Overwrites the byte behind the first place that has this text. */
+function replaceByte(path: string, before: string, byte: string): void {
+  const bytes = readFileSync(path)
+  bytes.write(byte, bytes.indexOf(before) + before.length)
+  writeFileSync(path, bytes)
+}
