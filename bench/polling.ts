@@ -187,7 +187,7 @@ function followed(trace: Trace, pollsMs: readonly number[]): Simulated {
     ...plannedPacing(plan, calendar),
     mayRequest: () => true,
     mayFill: () => true,
-    plan: ({ nowMs }) => ({ intervalMs: nextMs(nowMs) - nowMs, pollsUntilReset: 0 }),
+    plan: ({ nowMs }) => ({ intervalMs: nextMs(nowMs) - nowMs, pollsUntilReset: 0, wantedUntilReset: 0 }),
   }
   return simulate(trace, plan, pacing, calendar)
 }

@@ -212,7 +212,7 @@ function ingestMetrics(make: Instruments) {
     ),
     quotaForecast: make.knownGauge(
       'quota_forecast_ratio',
-      'Planned use divided by the units left; above 1 the quota runs out. Only on the leader.',
+      'Planned use, or that of a usual week at least, divided by the units left; above 1 polls become rarer, or end before units come back. Only on the leader.',
     ),
     quotaDrift: make.knownGauge(
       'quota_drift_ratio',

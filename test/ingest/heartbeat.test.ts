@@ -90,7 +90,7 @@ describe('the heartbeat', () => {
       ledger: new Map([[START_MS, { poll: 50 }]]),
       upstream: 'ok',
       skewMs: -4000,
-      plan: { intervalMs: 90_000, pollsUntilReset: 150 },
+      plan: { intervalMs: 90_000, pollsUntilReset: 150, wantedUntilReset: 90 },
     })
     expect(published).toEqual([
       {

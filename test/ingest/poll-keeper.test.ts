@@ -52,7 +52,7 @@ function keeping(log = createMemoryLog()) {
     )
   const flying = (purpose: 'poll' | 'fill'): Partial<IngestState> => ({
     request: { purpose, query: { pageSize: 50 }, startedMs: clock.now() },
-    plan: { intervalMs: 42_000.4, pollsUntilReset: 10 },
+    plan: { intervalMs: 42_000.4, pollsUntilReset: 10, wantedUntilReset: 5 },
   })
   observer.leads(START_MS)
   return {

@@ -72,6 +72,8 @@ export interface PollPlan {
   intervalMs: number
   /** Polls planned until the quota resets. */
   pollsUntilReset: number
+  /** Polls until then that a usual week does not go below: more than are left, where they have to become rarer. */
+  wantedUntilReset: number
 }
 
 /** Decisions about spending; each takes the ledger as it is now. */
@@ -119,13 +121,15 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar) {
       const { nowMs } = situation
       const ledger = own(situation.ledger)
       const { resetMs } = quotaAt(ledger, weeklyQuota, quotaReset, nowMs)
-      if (isFull) return { intervalMs: shortestMs, pollsUntilReset: (resetMs - nowMs) / shortestMs }
+      const fullRate = (resetMs - nowMs) / shortestMs
+      if (isFull) return { intervalMs: shortestMs, pollsUntilReset: fullRate, wantedUntilReset: fullRate }
       const input = planInput(quota, forecaster, { ...situation, ledger })
       // The plan of a fixed week knows nothing of the next one, which begins with a whole quota.
       const mostMs = quotaReset === 'rolling' ? Number.POSITIVE_INFINITY : resetMs - nowMs + SECOND_MS
       return {
         intervalMs: Math.min(pollIntervalMs(quota, input), Math.max(shortestMs, mostMs)),
         pollsUntilReset: pollsWithin(quota, input, resetMs - nowMs),
+        wantedUntilReset: pollsWithin(quota, { ...input, pace: input.usualPace }, resetMs - nowMs),
       }
     },
     /** Items that usually come between two moments of upstream's clock, ms since 1970. */

@@ -82,12 +82,19 @@ export interface PlanInput {
   forecast: Forecast
   /** Polls a second = pace × √(items a second). */
   pace: number
+  /** The least pace of a week that begins with a whole quota. */
+  usualPace: number
 }
 
 /** True where the quota pays for the plan's full rate all week, so that nothing needs planning. */
-export function paysFullRate({ weeklyQuota, reserved, shortestMs }: PlannedQuota): boolean {
-  const share = 1 - reserved.fills - reserved.rescans - ROLLING_RESERVE
-  return weeklyQuota * share >= (WEEK_MS + BUCKET_MS + COUNTED_MS) / shortestMs
+export function paysFullRate(quota: PlannedQuota): boolean {
+  const { weeklyQuota, shortestMs } = quota
+  return weeklyQuota * pollShare(quota) >= (WEEK_MS + BUCKET_MS + COUNTED_MS) / shortestMs
+}
+
+/** The share of a whole quota that is left to polls. */
+function pollShare({ reserved }: PlannedQuota): number {
+  return 1 - reserved.fills - reserved.rescans - ROLLING_RESERVE
 }
 
 /** The forecast for the next week and the pace that the budgets pay now. */
@@ -103,7 +110,12 @@ export function planInput(quota: PlannedQuota, forecaster: Forecaster, situation
     LEAST_PACE * paceOf(forecast, [budgets.week], maxPerSecond),
     LEAST_PACE_SHARE * paceOf(forecast, budgets.beyondFills, maxPerSecond),
   )
-  return { forecast, pace: Math.max(paceOf(forecast, budgets.all, maxPerSecond), leastPace) }
+  const usual = { untilMs: forecast.toMs, polls: quota.weeklyQuota * pollShare(quota) }
+  return {
+    forecast,
+    pace: Math.max(paceOf(forecast, budgets.all, maxPerSecond), leastPace),
+    usualPace: LEAST_PACE * paceOf(forecast, [usual], maxPerSecond),
+  }
 }
 
 /** From one poll to the next, ms. */
@@ -127,8 +139,12 @@ function longestSilenceMs({ fromMs, days }: Forecast): number {
   return atMs - fromMs
 }
 
-/** Polls expected within a time from the forecast's start on. */
-export function pollsWithin(quota: PlannedQuota, { forecast, pace }: PlanInput, lastsMs: number): number {
+/** Polls expected at a pace within a time from the forecast's start on. */
+export function pollsWithin(
+  quota: PlannedQuota,
+  { forecast, pace }: Pick<PlanInput, 'forecast' | 'pace'>,
+  lastsMs: number,
+): number {
   const untilMs = forecast.fromMs + lastsMs
   const byRule = pollsUntil(forecast, pace, untilMs, SECOND_MS / quota.shortestMs)
   return pollsScheduled(byRule, openDays(forecast, untilMs))

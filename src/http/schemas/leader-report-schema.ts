@@ -16,7 +16,10 @@ export const quotaSchema = z.object({
   used: z.int().describe('Units used of them.').nullable(),
   remaining: z.int().describe('Units left.').nullable(),
   reset: isoTime('When units come back.').nullable(),
-  forecast: z.number().describe('Planned use over what is left.').nullable(),
+  forecast: z
+    .number()
+    .describe('Planned use, or that of a usual week at least, over what is left.')
+    .nullable(),
   drift: z.number().describe('What upstream reports as used minus our count, over `limit`.').nullable(),
 })
 

@@ -355,7 +355,7 @@ export function initialState(): IngestState {
     failedPagesInARow: 0,
     pageRefusals: 'none',
     nextPollMs: 0,
-    plan: { intervalMs: 0, pollsUntilReset: 0 },
+    plan: { intervalMs: 0, pollsUntilReset: 0, wantedUntilReset: 0 },
     plannedSkewsMs: [],
     intervalBeforeMs: 0,
     profile: UNTAUGHT,

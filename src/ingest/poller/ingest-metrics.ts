@@ -143,7 +143,7 @@ function isUnresolved({ name, brokenInARow }: IngestState): boolean {
   return name === 'claiming' && brokenInARow > 0
 }
 
-/** Polls planned until units come back, over the units left; 0 where none are planned. */
-export function forecast(quota: Quota, { plan }: Pick<IngestState, 'plan'>): number {
-  return quota.remaining === 0 ? plan.pollsUntilReset : plan.pollsUntilReset / quota.remaining
+/** Polls planned until units come back, or those that a usual week makes at least, over the units left, or one where none is. */
+export function forecast({ remaining }: Quota, { plan }: Pick<IngestState, 'plan'>): number {
+  return Math.max(plan.pollsUntilReset, plan.wantedUntilReset) / Math.max(1, remaining)
 }

@@ -51,6 +51,18 @@ test('a daily reconciliation starts only when the remaining units cover all of i
   expect(pacing.mayReconcile(spent({ fill: 2281 }), START_MS, 20)).toBe(false)
 })
 
+test.each(['rolling', { minutesAfterMonday: 0 }] as const)(
+  'a quota that is spent early wants more polls than it can plan, a fresh one no more: %o',
+  (quotaReset) => {
+    const pacing = plannedPacing(figures({ weeklyQuota: 1000, quotaReset }), calendar)
+    const fresh = pacing.plan(at(START_MS))
+    expect(fresh.wantedUntilReset).toBeLessThanOrEqual(fresh.pollsUntilReset)
+    const early = pacing.plan(at(START_MS + HOUR_MS, spent({ poll: 990 })))
+    expect(early.pollsUntilReset).toBeLessThanOrEqual(10)
+    expect(early.wantedUntilReset).toBeGreaterThan(100)
+  },
+)
+
 test('the poll interval is never below one second, and polls leave four fifths of the rate limit to page scans', () => {
   const plenty = { weeklyQuota: 10_000_000 }
   const slow = { ...plenty, ratePerSecond: 0.1 }

@@ -44,7 +44,9 @@ export function quotaSentences(answer: QuotaAnswer, timeOf: (iso: string) => str
     ...(forecast === null
       ? []
       : [
-          `What is planned takes ${percent(forecast)} of what is left: ${counted(pollsUntilReset, 'poll')} and the fills and re-scans that are expected.`,
+          forecast > 1
+            ? `A usual week takes ${percent(forecast)} of what is left: polls become rarer, or end before units come back. ${counted(pollsUntilReset, 'poll')} can be planned.`
+            : `What is planned takes ${percent(forecast)} of what is left: ${counted(pollsUntilReset, 'poll')} and the fills and re-scans that are expected.`,
         ]),
     ...(drift !== null && Math.abs(drift) >= DRIFT_SAID ? [driftSentence(drift)] : []),
   ]

@@ -115,7 +115,7 @@ const rules = {
     judge({ status: { quota } }) {
       if (quota.forecast === null || quota.forecast <= 1) return null
       return {
-        summary: `What is planned takes ${Math.round(quota.forecast * 100)} % of the quota that is left.`,
+        summary: `What a usual week takes is ${Math.round(quota.forecast * 100)} % of the quota that is left.`,
         todo: 'Find out who else uses the key, or take a larger plan.',
       }
     },
