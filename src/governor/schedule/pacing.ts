@@ -22,6 +22,7 @@ import {
   pollsWithin,
   type ReservedShares,
   type Situation,
+  usualPollsWithin,
 } from './planner.ts'
 import { pollsUntil } from './rate-solver.ts'
 import { rescansOf } from './rescans.ts'
@@ -129,7 +130,7 @@ export function plannedPacing(given: PlanFigures, calendar: Calendar) {
       return {
         intervalMs: Math.min(pollIntervalMs(quota, input), Math.max(shortestMs, mostMs)),
         pollsUntilReset: pollsWithin(quota, input, resetMs - nowMs),
-        wantedUntilReset: pollsWithin(quota, { ...input, pace: input.usualPace }, resetMs - nowMs),
+        wantedUntilReset: usualPollsWithin(quota, input.forecast, resetMs - nowMs),
       }
     },
     /** Items that usually come between two moments of upstream's clock, ms since 1970. */

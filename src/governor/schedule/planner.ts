@@ -82,8 +82,6 @@ export interface PlanInput {
   forecast: Forecast
   /** Polls a second = pace × √(items a second). */
   pace: number
-  /** The least pace of a week that begins with a whole quota. */
-  usualPace: number
 }
 
 /** True where the quota pays for the plan's full rate all week, so that nothing needs planning. */
@@ -110,12 +108,7 @@ export function planInput(quota: PlannedQuota, forecaster: Forecaster, situation
     LEAST_PACE * paceOf(forecast, [budgets.week], maxPerSecond),
     LEAST_PACE_SHARE * paceOf(forecast, budgets.beyondFills, maxPerSecond),
   )
-  const usual = { untilMs: forecast.toMs, polls: quota.weeklyQuota * pollShare(quota) }
-  return {
-    forecast,
-    pace: Math.max(paceOf(forecast, budgets.all, maxPerSecond), leastPace),
-    usualPace: LEAST_PACE * paceOf(forecast, [usual], maxPerSecond),
-  }
+  return { forecast, pace: Math.max(paceOf(forecast, budgets.all, maxPerSecond), leastPace) }
 }
 
 /** From one poll to the next, ms. */
@@ -139,12 +132,16 @@ function longestSilenceMs({ fromMs, days }: Forecast): number {
   return atMs - fromMs
 }
 
-/** Polls expected at a pace within a time from the forecast's start on. */
-export function pollsWithin(
-  quota: PlannedQuota,
-  { forecast, pace }: Pick<PlanInput, 'forecast' | 'pace'>,
-  lastsMs: number,
-): number {
+/** Polls that a week which begins with a whole quota makes at least within a time from the forecast's start on. */
+export function usualPollsWithin(quota: PlannedQuota, forecast: Forecast, lastsMs: number): number {
+  const weekRoots = rootsUntil(forecast, forecast.toMs)
+  if (weekRoots === 0) return 0
+  const weekPolls = LEAST_PACE * quota.weeklyQuota * pollShare(quota)
+  return (weekPolls * rootsUntil(forecast, forecast.fromMs + lastsMs)) / weekRoots
+}
+
+/** Polls expected within a time from the forecast's start on. */
+export function pollsWithin(quota: PlannedQuota, { forecast, pace }: PlanInput, lastsMs: number): number {
   const untilMs = forecast.fromMs + lastsMs
   const byRule = pollsUntil(forecast, pace, untilMs, SECOND_MS / quota.shortestMs)
   return pollsScheduled(byRule, openDays(forecast, untilMs))
