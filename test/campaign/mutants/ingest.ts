@@ -12,8 +12,8 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'full-page-not-filled',
     file: machine('overflow'),
-    before: 'return page.hasMore === true || page.count >= config.pageSize',
-    after: 'return page.hasMore === true',
+    before: '(page.hasMore === true || page.count >= config.pageSize)',
+    after: '(page.hasMore === true)',
     breaks: 'A full page may hide items even if upstream does not say so: a fill or an open gap follows.',
     killedBy: machineTest(
       'overflow',
