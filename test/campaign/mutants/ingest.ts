@@ -23,8 +23,8 @@ export const ingestMutants: readonly Mutant[] = [
   {
     name: 'has-more-not-filled',
     file: machine('overflow'),
-    before: 'return page.hasMore === true || page.count >= config.pageSize',
-    after: 'return page.count >= config.pageSize',
+    before: '(page.hasMore === true || page.count >= config.pageSize)',
+    after: '(page.count >= config.pageSize)',
     breaks: 'Every `hasMore` is followed by a fill or an open gap.',
     killedBy: machineTest(
       'overflow',
