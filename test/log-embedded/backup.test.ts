@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { contentHash } from '../../src/core/disclosure.ts'
 import { systemClock } from '../../src/lifecycle/clock.ts'
 import { backUp } from '../../src/log-embedded/backup.ts'
 import { checkContents } from '../../src/log-embedded/contents.ts'
@@ -102,6 +103,19 @@ describe('a backup', () => {
     writeFileSync(file, 'mine')
     await expect(backUpTo(dataDir, file)).rejects.toMatchObject({ code: 'failed' })
     expect(readFileSync(file, 'utf8')).toBe('mine')
+  })
+
+  it('of a log whose hashes are of a build that left out digits of large numbers is whole', async () => {
+    const dataDir = logs.folder()
+    const { log, archive } = logs.open(dataDir)
+    await (await claimed(log)).commit({ events: sampleEvents(1, 3) })
+    const data = '{"size":12345678901234567891}'
+    archive.db.prepare('UPDATE events SET data = ? WHERE sequence = 2').run(data)
+    const earlier = contentHash(JSON.parse(data))
+    expect(earlier).not.toBe(contentHash(JSON.parse(data), data))
+    archive.db.prepare('UPDATE facts SET hash = ? WHERE sequence = 2').run(earlier)
+    const folder = logs.folder()
+    expect(await backUpTo(dataDir, join(folder, 'one.db'))).toMatchObject({ sequence: 3 })
   })
 
   it('of a damaged log fails, and leaves no file', async () => {
