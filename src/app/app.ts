@@ -81,7 +81,7 @@ async function start(context: StartContext) {
   const ingest = buildLeader(context, storage, pauses)
   const access = buildAccess(context, storage)
   const { webhooks, routes: webhookRoutes, eventJourney } = buildWebhooks(context, storage, access)
-  const leader = buildLeaderView(context, storage, ingest)
+  const leader = buildLeaderView(context, storage, access, ingest)
   const isLogAvailable = (): boolean =>
     storage.waitingFor() === null &&
     storage.silentSinceMs() === null &&

@@ -5,6 +5,8 @@
 import { LeaderReports } from '../archive/leader-reports.ts'
 import type { LeaderReport, UpstreamNews } from '../http/schemas/leader-report-schema.ts'
 import type { Ingest } from '../ingest/ingest.ts'
+import { nodeNameFor } from '../registry/node-name.ts'
+import type { Access } from './access.ts'
 import type { StartContext } from './context.ts'
 import type { Storage } from './storage.ts'
 
@@ -25,6 +27,7 @@ const NEWS_MS = 1000
 export function buildLeaderView(
   { clock, logger, metrics, roles }: StartContext,
   { log }: Pick<Storage, 'log'>,
+  { keys }: Pick<Access, 'keys'>,
   ingest: Ingest | null,
 ): LeaderView {
   const reports = new LeaderReports({
@@ -36,18 +39,24 @@ export function buildLeaderView(
   if (log.followStatus !== undefined) {
     roles.push({ name: 'leader-reports', run: (signal) => reports.run(signal) })
   }
-  return leaderView({ ingest, reports, clock })
+  const nameOf = (id: string): string => nodeNameFor({ seesAllTenants: false }, id, keys.key)
+  return leaderView({ ingest, reports, clock, nameOf })
 }
 
-/** The view over this process's poller, null where it has none, and the reports that it has received. */
+/**
+ * The view over this process's poller, null where it has none, and the reports that it has received. `nameOf`: how news name a
+ * leader of that id.
+ */
 export function leaderView({
   ingest,
   reports,
   clock,
+  nameOf,
 }: {
   ingest: Pick<Ingest, 'report' | 'upstreamAheadMs'> | null
   reports: Pick<LeaderReports, 'latest'>
   clock: StartContext['clock']
+  nameOf: (id: string) => string
 }): LeaderView {
   const report: LeaderView['report'] = () => {
     const own = ingest?.report() ?? null
@@ -60,7 +69,7 @@ export function leaderView({
     news() {
       const atMs = clock.now()
       if (latest === null || Math.abs(atMs - latest.atMs) >= NEWS_MS) {
-        latest = { news: newsOf(report()?.report ?? null), atMs }
+        latest = { news: newsOf(report()?.report ?? null, nameOf), atMs }
       }
       return latest.news
     },
@@ -68,15 +77,16 @@ export function leaderView({
   }
 }
 
-function newsOf(report: LeaderReport | null): UpstreamNews {
+function newsOf(report: LeaderReport | null, nameOf: (id: string) => string): UpstreamNews {
+  const { id, since = null } = report?.leader ?? {}
   return {
     upstreamState: report?.upstreamState ?? null,
     lastGoodPoll: report?.lastGoodPoll ?? null,
     nextPoll: report?.nextPoll ?? null,
     openGaps: report?.gaps?.length ?? null,
     quotaRemaining: report?.quota.remaining ?? null,
-    leaderId: report?.leader?.id ?? null,
-    leaderSince: report?.leader?.since ?? null,
+    leader: id === undefined ? null : nameOf(id),
+    leaderSince: since,
     asOf: report?.asOf ?? null,
   }
 }

@@ -2,7 +2,6 @@
  * Builds the role `feed`: the event stream over WebSocket and server-sent events.
  */
 import { nodeId } from '../lifecycle/node-id.ts'
-import { nodeNameFor } from '../registry/node-name.ts'
 import { createStreams } from '../streams/streams.ts'
 import type { Access } from './access.ts'
 import { hasRole, type StartContext } from './context.ts'
@@ -20,18 +19,13 @@ export function buildStreams(
 ): ReturnType<typeof createStreams> | null {
   if (!hasRole(context, 'feed')) return null
   const { settings, calendar, roles } = context
-  const leaderCode = lastOf((id: string) => nodeNameFor({ seesAllTenants: false }, id, keys.key))
   const streams = createStreams({
     ...context,
     reader,
     credentials: { authenticate, findCaller, tickets },
     corsOrigins: settings.corsOrigins,
     servesPages: hasRole(context, 'console'),
-    upstream: () => {
-      const { leaderId, ...news } = leader.news()
-      const phase = calendar.phase(leader.upstreamNowMs())
-      return { ...news, leader: leaderId && leaderCode(leaderId), phase }
-    },
+    upstream: () => ({ ...leader.news(), phase: calendar.phase(leader.upstreamNowMs()) }),
     limits,
     rates,
     tokens,
@@ -39,13 +33,4 @@ export function buildStreams(
   })
   roles.push({ name: 'feed', run: (signal) => streams.run(signal) })
   return streams
-}
-
-/** Keeps the answer to the last question: thousands of heartbeats ask the same. */
-function lastOf(answer: (question: string) => string): (question: string) => string {
-  let last: { question: string; answer: string } | null = null
-  return (question) => {
-    if (last?.question !== question) last = { question, answer: answer(question) }
-    return last.answer
-  }
 }

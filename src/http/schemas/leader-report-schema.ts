@@ -109,8 +109,8 @@ export interface UpstreamNews
   openGaps: number | null
   /** Units that are left this week. */
   quotaRemaining: number | null
-  /** The id of the leader. */
-  leaderId: string | null
+  /** The id of the leader, as tokens see it that are not the operator's. */
+  leader: string | null
   /** Since when the leader leads. */
   leaderSince: string | null
 }

@@ -5,7 +5,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/durations.ts'
 import { lagOf } from '../../governor/arrivals/learning.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
-import { plausibleTimes } from './overflow.ts'
+import { haveListsFailed, plausibleTimes } from './overflow.ts'
 import { latestPresentMs, skewsMs } from './present.ts'
 import { isCursorAhead } from './stamped-ahead.ts'
 import type { ReadPage, StepContext } from './state.ts'
@@ -21,11 +21,11 @@ const CHECK_AGAIN_MS = 2 * MINUTE_MS
  * many were expected, or while a page scan has published newer ones than the cursor's page had.
  */
 export function isCheckDue(context: StepContext): boolean {
-  const { cursorSeen, failedChecks, head, plan, profile, upstream } = context.state
+  const { cursorSeen, head, plan, profile, upstream } = context.state
   // Before the first item a poll has no date to begin with.
   if (upstream !== 'ok' || cursorSeen === null || head.latestTimeMs === 0) return false
   if (isCursorAhead(context)) return true
-  if (context.nowMs < failedChecks.againMs) return false
+  if (haveListsFailed(context)) return false
   const quietMs = context.nowMs - cursorSeen.atMs
   // At least every second poll goes by cursor: items of any time may be listed behind it.
   if (quietMs < Math.max(MINUTE_MS, 1.5 * plan.intervalMs)) return false

@@ -37,11 +37,16 @@ export function overflows(context: StepContext, query: UpstreamListQuery, page: 
  */
 function endsWithKnown(context: StepContext, page: ReadPage): boolean {
   const { fresh, guids, rejected } = page
-  if (context.nowMs >= context.state.failedChecks.againMs || rejected.length > 0) return false
+  if (!haveListsFailed(context) || rejected.length > 0) return false
   const oldest = guids.at(-1)
   return (
     isFalling(plausibleTimes(context, page)) && !fresh.some(({ disclosure }) => disclosure.guid === oldest)
   )
+}
+
+/** True from the failure of a list by date until one is asked for again. */
+export function haveListsFailed({ state, nowMs }: Pick<StepContext, 'state' | 'nowMs'>): boolean {
+  return nowMs < state.failedChecks.againMs
 }
 
 /** True for times of which each is followed by none that is later, and one by an earlier one. */

@@ -6,6 +6,7 @@
 import { MINUTE_MS } from '../../core/durations.ts'
 import type { UpstreamListQuery } from '../../upstream/list-parameters.ts'
 import type { Head } from '../writer-state/head.ts'
+import { haveListsFailed } from './overflow.ts'
 import {
   doClocksAgree,
   earliestPresentMs,
@@ -53,12 +54,12 @@ export type AheadPoll =
  * for the rest may be refused again.
  */
 export function aheadPollOf(context: StepContext): AheadPoll {
-  const { failedChecks, head, itemsSinceCursor, upstream } = context.state
+  const { head, itemsSinceCursor, upstream } = context.state
   const half = context.config.pageSize / 2
   if (stillAhead(context).length >= half) return 'by_date'
   if (itemsSinceCursor < half) return 'by_cursor'
-  // Its page still shows the newest items; what it has no room for is an open gap while lists by date fail.
-  if (head.cursor !== null && context.nowMs < failedChecks.againMs) return 'by_cursor'
+  // Its page still shows the newest items. What it has no room for is known, or an open gap.
+  if (head.cursor !== null && haveListsFailed(context)) return 'by_cursor'
   return upstream !== 'ok' && isForWhatIsOver(context) ? 'by_cursor' : 'for_new_cursor'
 }
 

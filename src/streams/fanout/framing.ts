@@ -17,9 +17,7 @@ export interface EventFraming {
 }
 
 /** What a heartbeat says of the upstream. */
-export interface UpstreamSnapshot extends Omit<UpstreamNews, 'leaderId'> {
-  /** The id of the leader, as tokens see it that are not the operator's. */
-  leader: string | null
+export interface UpstreamSnapshot extends UpstreamNews {
   /** The phase of the London trading day. */
   phase: string
 }

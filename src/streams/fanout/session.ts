@@ -86,7 +86,7 @@ export class Session implements CaughtUpReader, TimerEntry {
   /** When it sent a heartbeat, or began. */
   #beatMs: number
   /** The leader was silent at the last heartbeat, or when the session began. */
-  #wasSilent: boolean
+  #wasSilent = false
 
   /** `opening`: frames to send first. `caller`: the id and the tenant of the client's token. `endsMs`: when the client is asked to reconnect, so that load spreads over nodes. */
   constructor(
@@ -114,13 +114,14 @@ export class Session implements CaughtUpReader, TimerEntry {
     this.#isAhead = start.after > parts.reader.latest
     this.#writtenMs = parts.clock.now()
     this.#beatMs = this.#writtenMs
-    this.#wasSilent = this.#leaderSilentInMs(this.#writtenMs) <= 0
     this.#pending = [opening, ...this.#framesOf(start.localGap)]
   }
 
   /** Sends the opening and starts reading. */
   start(): void {
-    this.#setTimer(HEARTBEAT_MS, this.#leaderSilentInMs(this.#parts.clock.now()))
+    const silentInMs = this.#leaderSilentInMs(this.#parts.clock.now())
+    this.#wasSilent = silentInMs <= 0
+    this.#setTimer(HEARTBEAT_MS, silentInMs)
     this.#send([])
     this.#read()
   }

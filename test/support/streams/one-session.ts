@@ -17,32 +17,13 @@ import { RETRY_FRAME, sseFramingOf } from '../../../src/streams/transport/sse-fr
 import type { Store } from '../store.ts'
 import { createManualClock } from '../time/manual-clock.ts'
 import { UNKNOWN_UPSTREAM } from '../unknown-upstream.ts'
-
-/** A message of the stream as its client understood it. */
-export interface Message {
-  event: string
-  id: string
-  data: string
-}
+import { createSseParser, type SseMessage } from './sse-parser.ts'
 
 /** Parses what a client that was cut after `bytes` would have understood. */
-export function parse(bytes: Buffer): { messages: Message[]; lastId: string } {
-  const messages: Message[] = []
-  let lastId = ''
-  for (const block of bytes.toString().split('\n\n').slice(0, -1)) {
-    const message: Message = { event: 'message', id: '', data: '' }
-    for (const line of block.split('\n')) {
-      const [name = '', value = ''] = [
-        line.slice(0, line.indexOf(':')),
-        line.slice(line.indexOf(':') + 1).trimStart(),
-      ]
-      if (name === 'event') message.event = value
-      if (name === 'id') lastId = message.id = value
-      if (name === 'data') message.data = value
-    }
-    if (message.data !== '') messages.push(message)
-  }
-  return { messages, lastId }
+export function parse(bytes: Buffer): { messages: SseMessage[]; lastId: string } {
+  const parser = createSseParser()
+  const messages = parser.feed(bytes.toString())
+  return { messages, lastId: parser.lastId }
 }
 
 /** Waits some ticks of the event loop, in which the archive is read. */
@@ -135,7 +116,7 @@ export function open(
 }
 
 /** Those of the events among these messages. */
-export const sequences = (messages: Message[]): number[] =>
+export const sequences = (messages: SseMessage[]): number[] =>
   messages
     .filter((message) => message.event === 'disclosure')
     .map((message) => Number((JSON.parse(message.data) as { sequence: string }).sequence))
